@@ -1,0 +1,9 @@
+"""What an agent's author writes against: `Agent` says what it is, `Turn` is what it does with one message.
+
+Nothing here knows of AWS, HTTP or the protocol's bindings.
+"""
+
+from a2a_serverless.agent.agent import Agent, InboundMessage
+from a2a_serverless.agent.turn import Turn, TurnEnded, TurnSink, TurnTrigger
+
+__all__ = ["Agent", "InboundMessage", "Turn", "TurnEnded", "TurnSink", "TurnTrigger"]

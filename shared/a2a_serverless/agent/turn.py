@@ -1,0 +1,247 @@
+"""One turn of an agent: what it may read, and the words it may end with."""
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any, Protocol
+
+from a2a_serverless.core.head import WaitKind
+from a2a_serverless.core.journal import ArtifactChanged, Entry, StatusChanged
+from a2a_serverless.core.turns import Ended, Ending
+from a2a_serverless.core.waits import Question
+from a2a_serverless.types import (
+    NO_DATA,
+    Artifact,
+    Caller,
+    JsonObject,
+    Message,
+    Part,
+    Role,
+    Task,
+    TaskState,
+    TaskStatus,
+)
+
+DEFAULT_WAIT = timedelta(days=7)
+"""How long a question stays open when its author does not say."""
+
+
+class TurnEnded(RuntimeError):
+    """The agent speaks after it ended its turn."""
+
+
+class TurnTrigger(StrEnum):
+    """Why a turn runs."""
+
+    MESSAGE = "message"
+    """The caller said something."""
+    CALLBACK = "callback"
+    """Somebody outside A2A used the callback address."""
+    EXPIRED = "expired"
+    """The deadline of a question passed."""
+
+
+class TurnSink(Protocol):
+    """Where a turn's words go. The runner writes them to the task; tests may collect them."""
+
+    def say(self, entry: Entry) -> None:
+        """Take one entry of the journal. Written soon, several at once.
+
+        Raises:
+            LeaseLost: the task is no longer this runner's; let it through.
+        """
+
+    def end(self, ending: Ending) -> None:
+        """Take how the turn ends. Written when the agent returns."""
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether the caller canceled the task meanwhile."""
+
+    def callback_url(self) -> str:
+        """A single-use signed address that resumes the wait this turn ends with."""
+
+
+class Turn:
+    """One turn. Read the conversation, say what happens, end it once.
+
+    Attributes:
+        task: the task as it stood when the turn began, artifacts included.
+        message: the newest message of the caller; for a callback or an expiry, the newest there was.
+        messages: all messages this turn answers, oldest first (several if they came faster than turns).
+        state: small JSON kept between turns of the task (16 KB at most).
+        caller: whose authority the newest message carries. What a message says authorises nothing.
+        attempt: 1, or more after a crash of this very turn.
+        trigger: why the turn runs.
+    """
+
+    def __init__(
+        self,
+        *,
+        task: Task,
+        messages: tuple[Message, ...],
+        state: JsonObject,
+        caller: Caller,
+        attempt: int,
+        trigger: TurnTrigger,
+        sink: TurnSink,
+        clock: Callable[[], datetime],
+        ids: Callable[[], str],
+    ) -> None:
+        self.task = task
+        self.messages = messages
+        self.state = state
+        self.caller = caller
+        self.attempt = attempt
+        self.trigger = trigger
+        self._sink = sink
+        self._clock = clock
+        self._ids = ids
+        self._ended = False
+        self._artifacts = {artifact.artifact_id for artifact in task.artifacts}
+
+    @property
+    def message(self) -> Message:
+        """The newest message of the caller."""
+        return self.messages[-1] if self.messages else self.history[-1]
+
+    @property
+    def history(self) -> tuple[Message, ...]:
+        """All messages of the task so far, in order."""
+        return self.task.history
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether the caller canceled the task. Long work asks often and returns; what it says is void by then."""
+        return self._sink.cancelled
+
+    def working(self, text: str = "") -> None:
+        """Say what is going on. Goes to subscribers and webhooks as a status in WORKING."""
+        self._say(StatusChanged(self._status(TaskState.WORKING, text)))
+
+    def artifact(
+        self,
+        name: str,
+        *,
+        text: str | None = None,
+        data: Any = NO_DATA,
+        raw: bytes | None = None,
+        url: str | None = None,
+        parts: tuple[Part, ...] = (),
+        media_type: str = "",
+        description: str = "",
+        artifact_id: str = "",
+        append: bool = False,
+        last_chunk: bool = False,
+        metadata: JsonObject | None = None,
+    ) -> None:
+        """Produce a result, or with `append` one more chunk of it.
+
+        Give one of `text`, `data` (any JSON), `raw` (bytes) and `url`, or `parts` for several. The same name (or
+        `artifact_id`) again replaces the artifact; with `append` it grows. Set `last_chunk` on its last chunk.
+        """
+        content = parts or (_part(text=text, data=data, raw=raw, url=url, media_type=media_type, filename=name),)
+        identifier = artifact_id or name
+        artifact = Artifact(
+            artifact_id=identifier, name=name, description=description, parts=content, metadata=metadata
+        )
+        grows = append and identifier in self._artifacts
+        self._artifacts.add(identifier)
+        self._say(ArtifactChanged(artifact, append=grows, last_chunk=last_chunk))
+
+    def ask(
+        self,
+        question: str | Message,
+        *,
+        within: timedelta = DEFAULT_WAIT,
+        remind: tuple[timedelta, ...] | list[timedelta] = (),
+    ) -> None:
+        """End the turn with a question: INPUT_REQUIRED until the answer, at most `within`.
+
+        `remind` are times after the question at which the caller's webhooks are told of it again.
+        """
+        self._end(self._question(WaitKind.INPUT, question, within, remind))
+
+    def require_auth(
+        self,
+        explanation: str | Message,
+        *,
+        within: timedelta = DEFAULT_WAIT,
+        remind: tuple[timedelta, ...] | list[timedelta] = (),
+    ) -> None:
+        """End the turn until an authorization arrives: by a message, or at `callback_url` (SPEC 7.6).
+
+        The state authorises nothing by itself: check what arrived when the next turn runs.
+        """
+        self._end(self._question(WaitKind.AUTH, explanation, within, remind))
+
+    def callback_url(self) -> str:
+        """An address for a person or a system outside A2A; what is posted to it resumes the wait that follows.
+
+        Single-use, signed, and void once the task moved on. Put it into the question of `require_auth` or `ask`.
+        """
+        return self._sink.callback_url()
+
+    def complete(self, text: str | Message = "") -> None:
+        """End the task: done."""
+        self._end(Ended(TaskState.COMPLETED, self._maybe_message(text)))
+
+    def fail(self, text: str | Message) -> None:
+        """End the task: it was tried and did not work."""
+        self._end(Ended(TaskState.FAILED, self._maybe_message(text)))
+
+    def reject(self, text: str | Message) -> None:
+        """End the task: it will not be done."""
+        self._end(Ended(TaskState.REJECTED, self._maybe_message(text)))
+
+    def agent_message(self, *parts: Part, metadata: JsonObject | None = None) -> Message:
+        """A message of the agent with several parts, to be used in place of a text."""
+        return Message(
+            message_id=self._ids(),
+            role=Role.AGENT,
+            parts=parts,
+            task_id=self.task.id,
+            context_id=self.task.context_id,
+            metadata=metadata,
+        )
+
+    def _question(
+        self, kind: WaitKind, text: str | Message, within: timedelta, remind: tuple[timedelta, ...] | list[timedelta]
+    ) -> Question:
+        message = self._maybe_message(text)
+        if message is None:
+            raise ValueError("a question needs words: say what is needed, so that the caller can give it")
+        return Question(kind=kind, message=message, within=within, remind=tuple(remind))
+
+    def _maybe_message(self, text: str | Message) -> Message | None:
+        if isinstance(text, Message):
+            return text
+        return self.agent_message(Part(text=text)) if text else None
+
+    def _status(self, state: TaskState, text: str) -> TaskStatus:
+        return TaskStatus(state=state, message=self._maybe_message(text), timestamp=self._clock())
+
+    def _say(self, entry: Entry) -> None:
+        self._refuse_after_end()
+        self._sink.say(entry)
+
+    def _end(self, ending: Ending) -> None:
+        self._refuse_after_end()
+        self._sink.end(ending)
+        self._ended = True
+
+    def _refuse_after_end(self) -> None:
+        if self._ended:
+            raise TurnEnded("the turn has ended: nothing can be said after complete, fail, reject, ask or require_auth")
+
+
+def _part(*, text: str | None, data: Any, raw: bytes | None, url: str | None, media_type: str, filename: str) -> Part:
+    if raw is not None:
+        return Part.from_bytes(raw, media_type=media_type or "application/octet-stream", filename=filename)
+    if url is not None:
+        return Part(url=url, media_type=media_type, filename=filename)
+    if data is not NO_DATA:
+        return Part(data=data, media_type=media_type)
+    if text is None:
+        raise ValueError("an artifact needs content: give text, data, raw, url or parts")
+    return Part(text=text, media_type=media_type)

@@ -1,0 +1,103 @@
+"""What a message does: it makes a task, or it goes to one that is alive."""
+
+import hashlib
+from dataclasses import dataclass
+from datetime import datetime
+
+from a2a_serverless.core.advance import advance, status
+from a2a_serverless.core.head import Change, Head, LastSend, Rules
+from a2a_serverless.core.journal import Spoken
+from a2a_serverless.core.lifecycle import INTERRUPTED
+from a2a_serverless.errors import InvalidParams, UnsupportedOperation
+from a2a_serverless.types import Caller, JsonObject, Message, TaskKey, TaskState, TaskStatus, compact_json
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """The message was accepted before: the task stands as it is, and nothing is written."""
+
+    head: Head
+
+
+def fingerprint(message: Message) -> str:
+    """What makes two sends the same: id, target and content. JSON-RPC ids mean nothing here."""
+    return hashlib.sha256(compact_json(message.to_wire()).encode()).hexdigest()
+
+
+def new_task(
+    key: TaskKey,
+    message: Message,
+    *,
+    context_id: str,
+    caller: Caller,
+    push: tuple[str, ...],
+    metadata: JsonObject | None,
+    rules: Rules,
+    now: datetime,
+) -> Change:
+    """A task that begins with `message`: SUBMITTED, its first turn due."""
+    head = Head(
+        key=key,
+        context_id=context_id,
+        caller=caller,
+        status=TaskStatus(state=TaskState.SUBMITTED, timestamp=now),
+        created_at=now,
+        metadata=metadata,
+    )
+    return advance(
+        head,
+        Spoken(_addressed(message, key.task_id, context_id)),
+        rules=rules,
+        now=now,
+        turn_due=1,
+        push=push,
+        last_send=LastSend(fingerprint(message), now),
+    )
+
+
+def accept(
+    head: Head, message: Message, *, caller: Caller, push: tuple[str, ...] = (), rules: Rules, now: datetime
+) -> Change | Retry:
+    """A message to a task: the answer it waits for, or one more to be read by the next turn.
+
+    `push` are ids of push configs that came with the message.
+
+    Raises:
+        InvalidParams: the message names another context than the task's (SPEC 3.4.3).
+        UnsupportedOperation: the task has ended (SPEC 3.1.1).
+    """
+    if message.context_id and message.context_id != head.context_id:
+        raise InvalidParams.of("message.contextId", "the task belongs to another context; leave contextId out")
+    sent = LastSend(fingerprint(message), now)
+    if is_retry(head, sent.fingerprint, rules=rules, now=now):
+        return Retry(head)
+    if head.is_over:
+        raise UnsupportedOperation(
+            f"the task has ended ({head.state.value}); send a new message without taskId", taskId=head.key.task_id
+        )
+    spoken = Spoken(_addressed(message, head.key.task_id, head.context_id))
+    heard = {"caller": caller, "last_send": sent, "push": tuple(dict.fromkeys(head.push + push))}
+    if head.state in INTERRUPTED:
+        return advance(
+            head,
+            spoken,
+            status(TaskState.WORKING, now),
+            rules=rules,
+            now=now,
+            wait=None,
+            wait_token="",
+            turn_due=head.turn + 1,
+            **heard,
+        )
+    return advance(head, spoken, rules=rules, now=now, **heard)
+
+
+def is_retry(head: Head, sent: str, *, rules: Rules, now: datetime) -> bool:
+    """Whether the same send, repeated within the window, is the newest thing the caller did to the task."""
+    last = head.last_send
+    return last is not None and last.fingerprint == sent and now - last.at < rules.retry_window
+
+
+def _addressed(message: Message, task_id: str, context_id: str) -> Message:
+    """As stored: with the ids that the caller may have left out (SPEC 3.4)."""
+    return message.but(task_id=task_id, context_id=context_id)

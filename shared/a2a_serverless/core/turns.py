@@ -1,0 +1,139 @@
+"""Turns: one runner at a time, told apart by a fence; at least one delivery, one effect."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from a2a_serverless.core.advance import advance, status
+from a2a_serverless.core.head import Change, Head, Lease, Rules
+from a2a_serverless.core.journal import Entry, Restarted
+from a2a_serverless.core.waits import Question, agent_message, park
+from a2a_serverless.errors import LeaseLost
+from a2a_serverless.types import JsonObject, Message, TaskState
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """The turn may run, once this is written."""
+
+    change: Change
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Another runner has the task, at least until then."""
+
+    until: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class NothingToDo:
+    """The turn has been, or its task waits or has ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exhausted:
+    """The turn killed its worker too often: this ends the task."""
+
+    change: Change
+
+
+Beginning = Begun | Held | NothingToDo | Exhausted
+
+
+def begin(head: Head, turn: int, *, message_id: str, rules: Rules, now: datetime) -> Beginning:
+    """Decide whether `turn` may run now, and how the head says so.
+
+    `message_id` names the message that ends the task when its attempts are exhausted.
+    """
+    if head.is_over or head.wait is not None or turn != head.turn_due:
+        return NothingToDo()
+    if head.lease is not None and head.lease.until > now:
+        return Held(head.lease.until)
+    again = head.turn == turn
+    if again and head.lease is None:
+        return NothingToDo()
+    attempt = head.attempt + 1 if again else 1
+    if attempt > rules.attempts:
+        text = f"the agent stopped without an answer {rules.attempts} times"
+        return Exhausted(fail(head, text, message_id=message_id, rules=rules, now=now))
+    return Begun(_leased(head, turn, attempt, rules=rules, now=now))
+
+
+def _leased(head: Head, turn: int, attempt: int, *, rules: Rules, now: datetime) -> Change:
+    entries: list[Entry] = []
+    if attempt > 1 and head.entries > head.turn_from:
+        entries.append(Restarted(head.turn_from))
+    return advance(
+        head,
+        *entries,
+        rules=rules,
+        now=now,
+        turn=turn,
+        attempt=attempt,
+        fence=head.fence + 1,
+        lease=Lease(now + rules.lease),
+        turn_from=head.turn_from if attempt > 1 else head.entries,
+        shown_to=head.entries + len(entries),
+    )
+
+
+def check_fence(head: Head, fence: int) -> None:
+    """Stop a runner that no longer has the task.
+
+    Raises:
+        LeaseLost: a newer runner has it, or it was canceled or otherwise ended.
+    """
+    if head.fence != fence or head.lease is None:
+        raise LeaseLost(f"fence {fence} is behind {head.fence}, or the task has ended ({head.state.value})")
+
+
+def extend(head: Head, fence: int, *, rules: Rules, now: datetime) -> Change:
+    """The runner is alive: it has the task for another lease."""
+    check_fence(head, fence)
+    return advance(head, rules=rules, now=now, lease=Lease(now + rules.lease))
+
+
+def progress(head: Head, fence: int, *entries: Entry, rules: Rules, now: datetime) -> Change:
+    """What the agent said or produced so far."""
+    check_fence(head, fence)
+    return advance(head, *entries, rules=rules, now=now, lease=Lease(now + rules.lease))
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The agent ended its task in a terminal state."""
+
+    state: TaskState
+    message: Message | None = None
+
+
+Ending = Ended | Question
+
+
+def end(
+    head: Head,
+    fence: int,
+    ending: Ending,
+    *entries: Entry,
+    memory: JsonObject,
+    rules: Rules,
+    now: datetime,
+) -> Change:
+    """The turn is over: `entries` that were not written yet, then how it ended, in one change."""
+    check_fence(head, fence)
+    said: dict[str, Any] = {"memory": memory}
+    match ending:
+        case Ended(state, message):
+            return advance(head, *entries, status(state, now, message), rules=rules, now=now, **said)
+        case Question():
+            before = advance(head, *entries, rules=rules, now=now, **said).after.but(version=head.version)
+            parked = park(before, ending, rules=rules, now=now)
+            seq = parked.after.version
+            return Change(head, parked.after.but(nudge_seq=seq), (*entries, *parked.entries))
+
+
+def fail(head: Head, text: str, *, message_id: str, rules: Rules, now: datetime) -> Change:
+    """End the task as FAILED with a message that tells the caller as much as he may know."""
+    message = agent_message(head, text, message_id=message_id)
+    return advance(head, status(TaskState.FAILED, now, message), rules=rules, now=now)

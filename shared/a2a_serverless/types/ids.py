@@ -1,0 +1,37 @@
+"""Who owns what: the names that scope every operation before anything is read."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """Whose tasks these are: the subject of the caller's token within its tenant (empty without tenants)."""
+
+    subject: str
+    tenant: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Everything one owner has with one agent of the deployment. Nothing is ever looked up outside a scope."""
+
+    agent: str
+    owner: Owner
+
+
+@dataclass(frozen=True, slots=True)
+class TaskKey:
+    """A task as it is looked up: its id means nothing without the scope."""
+
+    scope: Scope
+    task_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """The person a request acts for, and the agents it came through (RFC 8693 `sub` and `act`)."""
+
+    owner: Owner
+    actors: tuple[str, ...] = ()
+    """Outermost first: who presented the token, then on whose behalf that one acted."""
+    scopes: frozenset[str] = frozenset()

@@ -1,0 +1,57 @@
+"""What every A2A object has in common: frozen, camelCase on the wire, unknown members ignored (SPEC 5.5, 5.7)."""
+
+from datetime import UTC, datetime
+from typing import Annotated, Any, Self
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, PlainSerializer, model_validator
+from pydantic.alias_generators import to_camel
+
+JsonObject = dict[str, Any]
+"""A JSON object as it travels; only the wire, the store and free-form metadata use it."""
+
+
+def timestamp_text(moment: datetime) -> str:
+    """ISO 8601 in UTC with milliseconds and `Z`, the only form that may be emitted (SPEC 5.6.1)."""
+    utc = moment.astimezone(UTC)
+    return f"{utc:%Y-%m-%dT%H:%M:%S}.{utc.microsecond // 1000:03d}Z"
+
+
+def _aware(moment: datetime) -> datetime:
+    """Old clients leave the zone out and mean UTC."""
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+
+
+Timestamp = Annotated[datetime, AfterValidator(_aware), PlainSerializer(timestamp_text, return_type=str)]
+
+
+class A2AModel(BaseModel):
+    """An object of the A2A data model: read from camelCase or snake_case, written in camelCase without defaults."""
+
+    model_config = ConfigDict(
+        frozen=True,
+        alias_generator=to_camel,
+        validate_by_name=True,
+        validate_by_alias=True,
+        serialize_by_alias=True,
+        extra="ignore",
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _null_is_unset(cls, value: object) -> object:
+        """ProtoJSON: a member that is null is a member that is not there."""
+        if isinstance(value, dict) and None in value.values():
+            return {name: member for name, member in value.items() if member is not None}
+        return value
+
+    def to_wire(self) -> JsonObject:
+        """The object as JSON-ready data, members at their default left out."""
+        return self.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+
+    def to_json(self) -> str:
+        """The object as compact JSON text, members at their default left out."""
+        return self.model_dump_json(by_alias=True, exclude_defaults=True)
+
+    def but(self, **changes: Any) -> Self:
+        """A copy with some members replaced; the new values are taken as they are."""
+        return self.model_copy(update=changes)
