@@ -26,7 +26,7 @@ class Agent:
 
     card: ClassVar[AgentCard]
 
-    def run(self, turn: Turn) -> None | Awaitable[None]:
+    def run(self, turn: Turn) -> Awaitable[None] | None:
         """Do one turn: read `turn.message`, say what happens, and end with one of `complete`, `fail`, `reject`,
         `ask` or `require_auth`.
 
@@ -47,7 +47,7 @@ class Agent:
         """The task was canceled, whatever it did: release what it held. It is final, nothing can be said any more."""
         del task
 
-    def on_expire(self, turn: Turn) -> None | Awaitable[None]:
+    def on_expire(self, turn: Turn) -> Awaitable[None] | None:
         """Nobody answered before the deadline. Say how it goes on, as in `run`; without this, the task fails.
 
         Raises:

@@ -2,10 +2,9 @@
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from enum import StrEnum
 from typing import Any, Protocol
 
-from a2a_serverless.core.head import WaitKind
+from a2a_serverless.core.head import TurnTrigger, WaitKind
 from a2a_serverless.core.journal import ArtifactChanged, Entry, StatusChanged
 from a2a_serverless.core.turns import Ended, Ending
 from a2a_serverless.core.waits import Question
@@ -28,17 +27,6 @@ DEFAULT_WAIT = timedelta(days=7)
 
 class TurnEnded(RuntimeError):
     """The agent speaks after it ended its turn."""
-
-
-class TurnTrigger(StrEnum):
-    """Why a turn runs."""
-
-    MESSAGE = "message"
-    """The caller said something."""
-    CALLBACK = "callback"
-    """Somebody outside A2A used the callback address."""
-    EXPIRED = "expired"
-    """The deadline of a question passed."""
 
 
 class TurnSink(Protocol):

@@ -47,6 +47,17 @@ class WaitKind(StrEnum):
     AUTH = "auth"
 
 
+class TurnTrigger(StrEnum):
+    """Why a turn runs."""
+
+    MESSAGE = "message"
+    """The caller said something."""
+    CALLBACK = "callback"
+    """Somebody outside A2A used the callback address."""
+    EXPIRED = "expired"
+    """The deadline of a question passed."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wait:
     """The task is parked until an answer or a deadline."""
@@ -93,6 +104,8 @@ class Head:
     """The last turn that began."""
     turn_due: int = 0
     """The turn that should run, or the last that did."""
+    trigger: TurnTrigger = TurnTrigger.MESSAGE
+    """Why the turn that is due runs."""
     attempt: int = 0
     """How often the current turn began."""
     fence: int = 0

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from a2a_serverless.core.advance import advance, status
-from a2a_serverless.core.head import Change, Head, LastSend, Rules
+from a2a_serverless.core.head import Change, Head, LastSend, Rules, TurnTrigger
 from a2a_serverless.core.journal import Spoken
 from a2a_serverless.core.lifecycle import INTERRUPTED
 from a2a_serverless.errors import InvalidParams, UnsupportedOperation
@@ -87,6 +87,7 @@ def accept(
             wait=None,
             wait_token="",
             turn_due=head.turn + 1,
+            trigger=TurnTrigger.MESSAGE,
             **heard,
         )
     return advance(head, spoken, rules=rules, now=now, **heard)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from a2a_serverless.core.advance import advance, status
-from a2a_serverless.core.head import Change, Head, Rules, Wait, WaitKind
+from a2a_serverless.core.head import Change, Head, Rules, TurnTrigger, Wait, WaitKind
 from a2a_serverless.core.journal import Spoken
 from a2a_serverless.errors import IllegalChange
 from a2a_serverless.types import Message, Part, Role, TaskState, timestamp_text
@@ -47,6 +47,7 @@ def park(head: Head, question: Question, *, rules: Rules, now: datetime) -> Chan
             rules=rules,
             now=now,
             turn_due=head.turn + 1,
+            trigger=TurnTrigger.MESSAGE,
             **ended,
         )
     wait = Wait(
@@ -64,7 +65,15 @@ def waits_with(head: Head, number: int) -> bool:
     return head.wait is not None and head.wait.number == number
 
 
-def resume(head: Head, number: int, *, message: Message | None = None, rules: Rules, now: datetime) -> Change:
+def resume(
+    head: Head,
+    number: int,
+    trigger: TurnTrigger,
+    *,
+    message: Message | None = None,
+    rules: Rules,
+    now: datetime,
+) -> Change:
     """End wait `number` without an answer of the caller, and let the next turn go on.
 
     `message` is what arrived outside A2A, if anything did: a callback's content.
@@ -84,6 +93,7 @@ def resume(head: Head, number: int, *, message: Message | None = None, rules: Ru
         wait=None,
         wait_token="",
         turn_due=head.turn + 1,
+        trigger=trigger,
     )
 
 

@@ -1,0 +1,34 @@
+"""What the operations of one agent work with, as one value: built once per process by `functions.wiring`."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from a2a_serverless.agent.agent import Agent
+from a2a_serverless.app.ports import Clock, Ids, Pause, PushStore, Sealer, TaskStore
+from a2a_serverless.core.head import Rules
+from a2a_serverless.types import AgentCard, Caller, Scope
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Host:
+    """What the operations of one agent work with."""
+
+    name: str
+    """The agent's name in the deployment."""
+    agent: Agent
+    card: AgentCard
+    tasks: TaskStore
+    push: PushStore
+    sealer: Sealer
+    check_url: Callable[[str], str]
+    """The registration grammar: the normalised URL, or InvalidParams."""
+    clock: Clock
+    ids: Ids
+    pause: Pause
+    rules: Rules = field(default_factory=Rules)
+    push_supported: bool = True
+    validate_input_modes: bool = True
+
+    def scope(self, caller: Caller) -> Scope:
+        """Everything this caller has with this agent."""
+        return Scope(self.name, caller.owner)

@@ -1,0 +1,161 @@
+"""What the use cases need from outside. Each port has an adapter for AWS and one in memory, held to one suite."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from a2a_serverless.core.head import Change, Head, Record, Wait
+from a2a_serverless.core.journal import Entry
+from a2a_serverless.core.push import PushConfig, PushSecrets
+from a2a_serverless.types import Scope, TaskKey, TaskState, TaskStatus
+
+Clock = Callable[[], datetime]
+"""The time now, aware, in UTC."""
+Ids = Callable[[], str]
+"""A new unique id: letters, digits and hyphens, at most 36 characters."""
+Pause = Callable[[float], None]
+"""Wait for some seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """Where a page of a list ended: behind this task in (status time, id), newest first."""
+
+    status_time: datetime
+    task_id: str
+    total: int
+    """How many tasks the first page counted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListQuery:
+    """Which tasks of a scope, newest status first, ties by id, descending (SPEC 3.1.4)."""
+
+    scope: Scope
+    page_size: int
+    after: Position | None = None
+    context_id: str = ""
+    state: TaskState | None = None
+    status_since: datetime | None = None
+    now: datetime
+    """Tasks that expired by then are not there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A task as the list index knows it."""
+
+    key: TaskKey
+    context_id: str
+    status: TaskStatus
+    metadata_seq: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ListPage:
+    """One page, where it ended (None: it was the last), and how many tasks match in all."""
+
+    tasks: tuple[Listed, ...]
+    end: Position | None
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class SendClaim:
+    """Which task the newest send of a kind made."""
+
+    task_id: str
+    mine: bool
+    """Whether this very call claimed it."""
+
+
+class TaskStore(Protocol):
+    """Tasks, by scope. A task of another scope is simply not there."""
+
+    def claim_send(
+        self, scope: Scope, fingerprint: str, *, task_id: str, instead_of: str = "", until: datetime, now: datetime
+    ) -> SendClaim:
+        """Say that a send with this fingerprint makes `task_id`, unless another claimed it and is not `instead_of`.
+
+        The claim is forgotten at `until`.
+        """
+
+    def create(self, change: Change) -> Head:
+        """Store a new task.
+
+        Raises:
+            Conflict: the task exists.
+        """
+
+    def commit(self, change: Change) -> Head:
+        """Write a change of a stored task, journal first; answers the head as stored.
+
+        Raises:
+            Conflict: the task is no longer at `change.before.version`.
+        """
+
+    def head(self, key: TaskKey, *, now: datetime) -> Head | None:
+        """The head, strongly consistent; None if there is no such task or it expired."""
+
+    def read(self, key: TaskKey, *, now: datetime) -> Record | None:
+        """The head and the whole journal, consistent with each other."""
+
+    def entries_from(self, head: Head, position: int) -> Sequence[Entry]:
+        """The entries of the journal from `position` (0 is the first) to the end that `head` counts."""
+
+    def list(self, query: ListQuery) -> ListPage:
+        """One page of a scope's tasks. Costs what the scope holds, never what others do."""
+
+
+class PushStore(Protocol):
+    """The webhooks of a task."""
+
+    def put_config(self, key: TaskKey, config: PushConfig) -> None:
+        """Store or replace a config by its id."""
+
+    def config(self, key: TaskKey, config_id: str) -> PushConfig | None:
+        """One config."""
+
+    def configs(self, key: TaskKey) -> tuple[PushConfig, ...]:
+        """All configs of a task, oldest first."""
+
+    def delete_config(self, key: TaskKey, config_id: str) -> None:
+        """Forget a config and its secrets; no such config is fine."""
+
+
+class Sealer(Protocol):
+    """Encryption of secrets at rest, bound to the task and config they belong to."""
+
+    def seal(self, secrets: PushSecrets, key: TaskKey, config_id: str) -> bytes:
+        """Ciphertext that only `open` with the same key and id turns back."""
+
+    def open(self, sealed: bytes, key: TaskKey, config_id: str) -> PushSecrets:
+        """The secrets in the clear."""
+
+
+class TurnQueue(Protocol):
+    """Work for `run_turn`."""
+
+    def enqueue_turn(self, key: TaskKey, turn: int) -> None:
+        """The turn is due. Harmless when repeated."""
+
+    def enqueue_cancel_notice(self, key: TaskKey) -> None:
+        """The task was canceled: the agent may clean up."""
+
+
+class NudgeQueue(Protocol):
+    """Work for `notify`."""
+
+    def enqueue_nudge(self, key: TaskKey, config_id: str, seq: int, *, delay_seconds: int = 0) -> None:
+        """Tell this webhook that the task is at `seq`, after at most 900 seconds of delay."""
+
+
+class WaitRunner(Protocol):
+    """The state machine that holds waits."""
+
+    def start_wait(self, key: TaskKey, wait: Wait) -> None:
+        """Hold a wait. Harmless when repeated: the execution is named by task and number."""
+
+    def end_wait(self, token: str) -> None:
+        """Let go of a wait that was answered. One that is over already is fine."""

@@ -1,0 +1,164 @@
+"""The webhooks of a task: create, get, list, delete. Secrets go in and never come out."""
+
+import re
+from dataclasses import replace
+from datetime import datetime
+from typing import Final
+
+from a2a_serverless.app.host import Host
+from a2a_serverless.app.retry import change_task
+from a2a_serverless.core.advance import advance
+from a2a_serverless.core.head import Change, Head, Rules
+from a2a_serverless.core.push import PushConfig, PushSecrets, WireVersion
+from a2a_serverless.errors import InvalidParams, PushNotificationNotSupported, TaskNotFound
+from a2a_serverless.types import Caller, TaskKey, TaskPushNotificationConfig
+
+_ID: Final = re.compile(r"[A-Za-z0-9._~-]{1,128}")
+_CREDENTIALS: Final = re.compile(r"[A-Za-z0-9\-._~+/]+=*")
+_TOKEN: Final = re.compile(r"[\x21-\x7e]{1,512}")
+_SCHEMES: Final = {"bearer": "Bearer", "basic": "Basic"}
+
+
+def check(host: Host, wanted: TaskPushNotificationConfig) -> None:
+    """Refuse a config that cannot be delivered to.
+
+    Raises:
+        PushNotificationNotSupported: this deployment sends no webhooks.
+        InvalidParams: the URL, a secret or the id is not of the form it must have.
+    """
+    if not host.push_supported:
+        raise PushNotificationNotSupported("this agent sends no push notifications")
+    host.check_url(wanted.url)
+    if wanted.id and not _ID.fullmatch(wanted.id):
+        raise InvalidParams.of("id", "at most 128 letters, digits, '.', '_', '~' and '-'")
+    _check_secrets(wanted)
+
+
+def _check_secrets(wanted: TaskPushNotificationConfig) -> None:
+    if wanted.token and not _TOKEN.fullmatch(wanted.token):
+        raise InvalidParams.of("token", "at most 512 visible ASCII characters")
+    authentication = wanted.authentication
+    if authentication is None:
+        return
+    if authentication.scheme.lower() not in _SCHEMES:
+        raise InvalidParams.of("authentication.scheme", "must be Bearer or Basic")
+    if not authentication.credentials:
+        return
+    if len(authentication.credentials) > 4096 or not _CREDENTIALS.fullmatch(authentication.credentials):
+        raise InvalidParams.of("authentication.credentials", "must be a token68 (RFC 7235) of at most 4096 characters")
+
+
+def prepared(host: Host, wanted: TaskPushNotificationConfig, version: WireVersion, now: datetime) -> PushConfig:
+    """A checked config with an id, its URL normalised; secrets are sealed when it is stored."""
+    scheme = _SCHEMES[wanted.authentication.scheme.lower()] if wanted.authentication else ""
+    return PushConfig(
+        id=wanted.id or host.ids(),
+        url=host.check_url(wanted.url),
+        scheme=scheme,
+        has_token=bool(wanted.token),
+        wire_version=version,
+        created_at=now,
+    )
+
+
+def store(host: Host, key: TaskKey, config: PushConfig, wanted: TaskPushNotificationConfig | None) -> PushConfig:
+    """Seal what is secret and store the config."""
+    secrets = _secrets(wanted)
+    sealed = host.sealer.seal(secrets, key, config.id) if secrets != PushSecrets() else b""
+    stored = replace(config, sealed=sealed)
+    host.push.put_config(key, stored)
+    return stored
+
+
+def _secrets(wanted: TaskPushNotificationConfig | None) -> PushSecrets:
+    if wanted is None:
+        return PushSecrets()
+    credentials = wanted.authentication.credentials if wanted.authentication else ""
+    return PushSecrets(credentials=credentials, token=wanted.token)
+
+
+def with_one_more(head: Head, config: PushConfig | None, rules: Rules) -> tuple[str, ...]:
+    """The id of the config, if the task may have one more.
+
+    Raises:
+        InvalidParams: it has as many as it may.
+    """
+    if config is None:
+        return ()
+    if config.id not in head.push and len(head.push) >= rules.push_configs:
+        raise InvalidParams.of("taskPushNotificationConfig", f"a task has at most {rules.push_configs} webhooks")
+    return (config.id,)
+
+
+def create(
+    host: Host, caller: Caller, task_id: str, wanted: TaskPushNotificationConfig, version: WireVersion
+) -> TaskPushNotificationConfig:
+    """CreateTaskPushNotificationConfig: store, or replace by id, and tell the webhook where the task stands.
+
+    Raises:
+        A2AError: see `check`; TaskNotFound for a task that is not the caller's.
+    """
+    if not host.push_supported:
+        raise PushNotificationNotSupported("this agent sends no push notifications")
+    key, now = TaskKey(host.scope(caller), task_id), host.clock()
+    _existing(host, key)
+    check(host, wanted)
+    config = prepared(host, wanted, version, now)
+
+    def decide(head: Head) -> Change | None:
+        added = with_one_more(head, config, host.rules)
+        store(host, key, config, wanted)
+        if config.id in head.push:
+            return None
+        return advance(head, rules=host.rules, now=now, push=head.push + added)
+
+    change_task(host.tasks, key, decide, now=now)
+    return config.shown(task_id)
+
+
+def get(host: Host, caller: Caller, task_id: str, config_id: str) -> TaskPushNotificationConfig:
+    """GetTaskPushNotificationConfig.
+
+    Raises:
+        TaskNotFound: no such task, or no such config (SPEC 3.1.8).
+    """
+    key = _key(host, caller, task_id)
+    config = host.push.config(key, config_id)
+    if config is None:
+        raise TaskNotFound("the task has no push notification config with this id")
+    return config.shown(task_id)
+
+
+def list_all(host: Host, caller: Caller, task_id: str) -> tuple[TaskPushNotificationConfig, ...]:
+    """ListTaskPushNotificationConfigs, oldest first; never more than a task may have, so always one page."""
+    key = _key(host, caller, task_id)
+    return tuple(config.shown(task_id) for config in host.push.configs(key))
+
+
+def delete(host: Host, caller: Caller, task_id: str, config_id: str) -> None:
+    """DeleteTaskPushNotificationConfig: for good, and again without complaint (SPEC 3.1.10)."""
+    key, now = _key(host, caller, task_id), host.clock()
+
+    def decide(head: Head) -> Change | None:
+        if config_id not in head.push:
+            return None
+        kept = tuple(known for known in head.push if known != config_id)
+        return advance(head, rules=host.rules, now=now, push=kept)
+
+    change_task(host.tasks, key, decide, now=now)
+    host.push.delete_config(key, config_id)
+
+
+def _key(host: Host, caller: Caller, task_id: str) -> TaskKey:
+    if not host.push_supported:
+        raise PushNotificationNotSupported("this agent sends no push notifications")
+    key = TaskKey(host.scope(caller), task_id)
+    _existing(host, key)
+    return key
+
+
+def _existing(host: Host, key: TaskKey) -> Head:
+    head = host.tasks.head(key, now=host.clock())
+    if head is None:
+        raise TaskNotFound
+    return head

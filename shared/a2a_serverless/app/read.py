@@ -1,0 +1,89 @@
+"""GetTask and ListTasks: what a caller may see, as he asked to see it. Reading never changes anything."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from a2a_serverless.app.host import Host
+from a2a_serverless.app.ports import Listed, ListQuery, Position
+from a2a_serverless.errors import InvalidParams, TaskNotFound
+from a2a_serverless.types import Caller, Task, TaskKey, TaskState
+
+LARGEST_PAGE = 100
+DEFAULT_PAGE = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListRequest:
+    """ListTasks (SPEC 3.1.4). `after` is what a page token carries."""
+
+    context_id: str = ""
+    state: TaskState | None = None
+    page_size: int | None = None
+    after: Position | None = None
+    history_length: int | None = None
+    status_since: datetime | None = None
+    include_artifacts: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TaskPage:
+    """One page of tasks; `end` is None on the last."""
+
+    tasks: tuple[Task, ...]
+    end: Position | None
+    page_size: int
+    total: int
+
+
+def get(host: Host, caller: Caller, task_id: str, *, history_length: int | None = None) -> Task:
+    """GetTask.
+
+    Raises:
+        TaskNotFound: the caller has no such task.
+        InvalidParams: `history_length` is negative.
+    """
+    _check_history(history_length)
+    record = host.tasks.read(TaskKey(host.scope(caller), task_id), now=host.clock())
+    if record is None:
+        raise TaskNotFound
+    return record.task(history_length=history_length)
+
+
+def list_tasks(host: Host, caller: Caller, request: ListRequest) -> TaskPage:
+    """ListTasks. Without `history_length` the tasks come without history: ask for it, and pay for it.
+
+    Raises:
+        InvalidParams: the page size is not 1 to 100, or `history_length` is negative.
+    """
+    _check_history(request.history_length)
+    size = DEFAULT_PAGE if request.page_size is None else request.page_size
+    if not 1 <= size <= LARGEST_PAGE:
+        raise InvalidParams.of("pageSize", f"must be 1 to {LARGEST_PAGE}")
+    page = host.tasks.list(
+        ListQuery(
+            scope=host.scope(caller),
+            page_size=size,
+            after=request.after,
+            context_id=request.context_id,
+            state=request.state,
+            status_since=request.status_since,
+            now=host.clock(),
+        )
+    )
+    tasks = tuple(task for listed in page.tasks if (task := _shown(host, listed, request)) is not None)
+    return TaskPage(tasks, page.end, size, page.total)
+
+
+def _shown(host: Host, listed: Listed, request: ListRequest) -> Task | None:
+    """The index knows a task's status; history and artifacts are read only when they are asked for."""
+    if not request.include_artifacts and not request.history_length:
+        return Task(id=listed.key.task_id, context_id=listed.context_id, status=listed.status)
+    record = host.tasks.read(listed.key, now=host.clock())
+    if record is None:
+        return None
+    return record.task(history_length=request.history_length or 0, artifacts=request.include_artifacts)
+
+
+def _check_history(length: int | None) -> None:
+    if length is not None and length < 0:
+        raise InvalidParams.of("historyLength", "must be 0 or more")

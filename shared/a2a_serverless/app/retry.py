@@ -1,0 +1,38 @@
+"""Lost races are decided again here and nowhere else: read, decide, write, a bounded number of times."""
+
+import logging
+from collections.abc import Callable
+from datetime import datetime
+from typing import Final
+
+from a2a_serverless.app.ports import TaskStore
+from a2a_serverless.core.head import Change, Head
+from a2a_serverless.errors import Conflict, TaskNotFound
+from a2a_serverless.types import TaskKey
+
+_TRIES: Final = 12
+
+log = logging.getLogger(__name__)
+
+
+def change_task(tasks: TaskStore, key: TaskKey, decide: Callable[[Head], Change | None], *, now: datetime) -> Head:
+    """Read the head, let `decide` say what changes, and write it; again if another writer came first.
+
+    `decide` answers None when nothing is to be written; then the head is answered as it was read.
+
+    Raises:
+        TaskNotFound: there is no such task in this scope.
+        Conflict: other writers came first each time.
+    """
+    for _ in range(_TRIES):
+        head = tasks.head(key, now=now)
+        if head is None:
+            raise TaskNotFound
+        change = decide(head)
+        if change is None:
+            return head
+        try:
+            return tasks.commit(change)
+        except Conflict:
+            log.info("lost a race", extra={"task_id": key.task_id, "version": head.version})
+    raise Conflict(f"other writers came first {_TRIES} times on task {key.task_id}")

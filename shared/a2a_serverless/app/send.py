@@ -1,0 +1,231 @@
+"""SendMessage and SendStreamingMessage up to the durable write: checked whole, then written once.
+
+A repeated send finds what the first one made (see `core.sends`); the id of a new task is claimed by the send's
+fingerprint before the task is written, so a crash between the two leaves nothing but a claim that the retry takes up.
+"""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final
+
+from a2a_serverless.agent.agent import InboundMessage, may_reply
+from a2a_serverless.app import push_configs
+from a2a_serverless.app.host import Host
+from a2a_serverless.app.retry import change_task
+from a2a_serverless.core.head import Change, Head
+from a2a_serverless.core.lifecycle import is_interrupted
+from a2a_serverless.core.push import PushConfig, WireVersion
+from a2a_serverless.core.sends import Retry, accept, fingerprint, is_retry, new_task
+from a2a_serverless.errors import Conflict, ContentTypeNotSupported, InvalidParams, TaskNotFound
+from a2a_serverless.types import (
+    AgentCard,
+    Caller,
+    JsonObject,
+    Message,
+    Part,
+    Role,
+    Task,
+    TaskKey,
+    TaskPushNotificationConfig,
+)
+
+BLOCKING_SECONDS: Final = 25.0
+"""A blocking send answers by then with the task as it is: an HTTP API gives up after 30 seconds."""
+
+_POLL_SECONDS: Final = (0.02, 0.04, 0.08, 0.15, 0.25)
+_CLAIMS: Final = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SendConfiguration:
+    """How a send wants to be answered (SPEC 3.2.2)."""
+
+    accepted_output_modes: tuple[str, ...] = ()
+    push: TaskPushNotificationConfig | None = None
+    history_length: int | None = None
+    return_immediately: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SendRequest:
+    """A message and how it wants to be answered, in either version and binding."""
+
+    message: Message
+    configuration: SendConfiguration = field(default_factory=SendConfiguration)
+    metadata: JsonObject | None = None
+    wire_version: WireVersion = WireVersion.V1_0
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """The task that took the message, and whether this send made or changed it."""
+
+    head: Head
+    retried: bool
+
+
+def send(host: Host, caller: Caller, request: SendRequest) -> Task | Message:
+    """SendMessage: the durable write, then (unless `return_immediately`) wait for an end, a question or the cap.
+
+    Raises:
+        A2AError: the request was refused and nothing was changed.
+    """
+    began = host.clock()
+    accepted = submit(host, caller, request)
+    if isinstance(accepted, Message):
+        return accepted
+    head = accepted.head
+    if not request.configuration.return_immediately:
+        head = _settled(host, head, began)
+    record = host.tasks.read(head.key, now=host.clock())
+    if record is None:
+        raise TaskNotFound
+    return record.task(history_length=request.configuration.history_length)
+
+
+def submit(host: Host, caller: Caller, request: SendRequest) -> Accepted | Message:
+    """Check the request whole, then write it: a direct answer, a new task, or a message on one.
+
+    Raises:
+        A2AError: the request was refused and nothing was changed.
+    """
+    _check(host, request)
+    if request.message.task_id:
+        return _continue(host, caller, request)
+    direct = _direct_reply(host, caller, request.message)
+    if direct is not None:
+        return direct
+    return _begin(host, caller, request)
+
+
+def _check(host: Host, request: SendRequest) -> None:
+    message = request.message
+    if message.role is not Role.USER:
+        raise InvalidParams.of("message.role", "a caller speaks as ROLE_USER")
+    length = request.configuration.history_length
+    if length is not None and length < 0:
+        raise InvalidParams.of("configuration.historyLength", "must be 0 or more")
+    if host.validate_input_modes:
+        for position, part in enumerate(message.parts):
+            _check_media_type(host.card, part, position)
+    if request.configuration.push is not None:
+        push_configs.check(host, request.configuration.push)
+
+
+def _check_media_type(card: AgentCard, part: Part, position: int) -> None:
+    """The agent takes what its card or one of its skills names; a part that names no type passes (SPEC 3.1.1)."""
+    if not part.media_type:
+        return
+    modes = {*card.default_input_modes, *(mode for skill in card.skills for mode in skill.input_modes)}
+    essence = part.media_type.split(";")[0].strip().lower()
+    if not any(_matches(mode.lower(), essence) for mode in modes):
+        raise ContentTypeNotSupported(
+            f"message.parts[{position}]: the agent takes {', '.join(sorted(modes))}", mediaType=essence
+        )
+
+
+def _matches(mode: str, essence: str) -> bool:
+    return mode in {"*/*", essence} or (mode.endswith("/*") and essence.startswith(mode[:-1]))
+
+
+def _direct_reply(host: Host, caller: Caller, message: Message) -> Message | None:
+    if not may_reply(host.agent):
+        return None
+    answer = host.agent.reply(InboundMessage(message, caller))
+    if answer is None:
+        return None
+    if isinstance(answer, str):
+        answer = Message(message_id=host.ids(), role=Role.AGENT, parts=(Part(text=answer),))
+    return answer.but(context_id=answer.context_id or message.context_id or host.ids())
+
+
+def _continue(host: Host, caller: Caller, request: SendRequest) -> Accepted:
+    key = TaskKey(host.scope(caller), request.message.task_id)
+    now = host.clock()
+    config = _prepared_config(host, request, now)
+    retried = False
+
+    def decide(head: Head) -> Change | None:
+        nonlocal retried
+        decided = accept(
+            head,
+            request.message,
+            caller=caller,
+            push=push_configs.with_one_more(head, config, host.rules),
+            rules=host.rules,
+            now=now,
+        )
+        retried = isinstance(decided, Retry)
+        if isinstance(decided, Retry):
+            return None
+        if config is not None:
+            push_configs.store(host, key, config, request.configuration.push)
+        return decided
+
+    head = change_task(host.tasks, key, decide, now=now)
+    return Accepted(head, retried)
+
+
+def _prepared_config(host: Host, request: SendRequest, now: datetime) -> PushConfig | None:
+    wanted = request.configuration.push
+    if wanted is None:
+        return None
+    return push_configs.prepared(host, wanted, request.wire_version, now)
+
+
+def _begin(host: Host, caller: Caller, request: SendRequest) -> Accepted:
+    """A new task under an id that the send's fingerprint claims; the same send again finds it."""
+    scope, now = host.scope(caller), host.clock()
+    sent = fingerprint(request.message)
+    instead_of = ""
+    for _ in range(_CLAIMS):
+        claim = host.tasks.claim_send(
+            scope, sent, task_id=host.ids(), instead_of=instead_of, until=now + host.rules.retry_window, now=now
+        )
+        key = TaskKey(scope, claim.task_id)
+        head = None if claim.mine else host.tasks.head(key, now=now)
+        if head is None:
+            made = _create(host, caller, request, key, now)
+            if made is not None:
+                return Accepted(made, retried=False)
+            head = host.tasks.head(key, now=now)
+        if head is not None and is_retry(head, sent, rules=host.rules, now=now):
+            return Accepted(head, retried=True)
+        instead_of = claim.task_id
+    raise Conflict("the same send came too often at once")
+
+
+def _create(host: Host, caller: Caller, request: SendRequest, key: TaskKey, now: datetime) -> Head | None:
+    """The task, or None if the other half of a race made it."""
+    config = _prepared_config(host, request, now)
+    if config is not None:
+        push_configs.store(host, key, config, request.configuration.push)
+    change = new_task(
+        key,
+        request.message,
+        context_id=request.message.context_id or host.ids(),
+        caller=caller,
+        push=(config.id,) if config else (),
+        metadata=None,
+        rules=host.rules,
+        now=now,
+    )
+    try:
+        return host.tasks.create(change)
+    except Conflict:
+        return None
+
+
+def _settled(host: Host, head: Head, began: datetime) -> Head:
+    """Wait until the task has ended or asks for something, or the cap is reached. Waiting never changes a task."""
+    polls = 0
+    while not (head.is_over or is_interrupted(head.state)):
+        if (host.clock() - began).total_seconds() >= BLOCKING_SECONDS:
+            return head
+        host.pause(_POLL_SECONDS[min(polls, len(_POLL_SECONDS) - 1)])
+        polls += 1
+        newer = host.tasks.head(head.key, now=host.clock())
+        if newer is None:
+            raise TaskNotFound
+        head = newer
+    return head
