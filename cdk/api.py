@@ -1,0 +1,110 @@
+"""The API: the front door that partners see, and the hop `api` behind it."""
+
+import json
+
+from aws_cdk import ArnFormat, Duration, Stack, aws_apigatewayv2, aws_apigatewayv2_integrations
+from constructs import Construct
+
+from a2a_serverless.aws.settings import Variable
+
+from .context import Choices
+from .function import HopFunction, Host, log_group
+from .sealing import Sealing
+from .tasks import Tasks
+
+ACCESS_LOG = {
+    "requestId": "$context.requestId",
+    "time": "$context.requestTime",
+    "ip": "$context.identity.sourceIp",
+    "method": "$context.httpMethod",
+    "path": "$context.path",
+    "status": "$context.status",
+    "bytes": "$context.responseLength",
+    "milliseconds": "$context.responseLatency",
+    "error": "$context.error.message",
+    "integrationError": "$context.integrationErrorMessage",
+}
+"""Who asked for what and how it ended; nothing of a header or a body."""
+
+
+class FrontDoor(Construct):
+    """An HTTP API without routes: made first, because the functions are told its address."""
+
+    def __init__(self, scope: Construct, name: str, *, choices: Choices) -> None:
+        super().__init__(scope, name)
+        self.http = aws_apigatewayv2.HttpApi(
+            self,
+            "Http",
+            description=f"a2a-serverless {choices.stage}: agents for other companies",
+            create_default_stage=False,
+        )
+        access_log = log_group(self, "AccessLog", choices=choices)
+        aws_apigatewayv2.CfnStage(
+            self,
+            "Stage",
+            api_id=self.http.api_id,
+            stage_name="$default",  # the one stage whose name is not part of the address
+            auto_deploy=True,
+            default_route_settings=aws_apigatewayv2.CfnStage.RouteSettingsProperty(
+                throttling_rate_limit=choices.requests_per_second,
+                throttling_burst_limit=choices.request_burst,
+            ),
+            access_log_settings=aws_apigatewayv2.CfnStage.AccessLogSettingsProperty(
+                destination_arn=Stack.of(self).format_arn(
+                    service="logs",
+                    resource="log-group",
+                    resource_name=access_log.log_group_name,
+                    arn_format=ArnFormat.COLON_RESOURCE_NAME,
+                ),
+                format=json.dumps(ACCESS_LOG),
+            ),
+        )
+
+    @property
+    def url(self) -> str:
+        """The address that the API has by itself."""
+        return self.http.api_endpoint
+
+
+class Api(Construct):
+    """Authenticate, parse, decide, one conditional write, answer."""
+
+    def __init__(
+        self, scope: Construct, name: str, *, host: Host, front_door: FrontDoor, tasks: Tasks, sealing: Sealing
+    ) -> None:
+        super().__init__(scope, name)
+        self.function = HopFunction(
+            self,
+            "api",
+            host=host,
+            timeout=Duration.seconds(29),  # the gateway gives up after 30
+            memory=512,
+            environment={
+                Variable.AGENTS: host.agents.value_as_string,
+                Variable.PUBLIC_URL: host.public_url,
+                Variable.ISSUERS: host.issuers.value_as_string,
+                Variable.TABLE: tasks.table.table_name,
+                Variable.SEALING_KEY: sealing.key.key_arn,
+                Variable.ALLOW_PRIVATE_WEBHOOKS: "1" if host.choices.allow_private_webhooks else "",
+                Variable.RETENTION_SECONDS: str(int(host.choices.retention.total_seconds())),
+                Variable.RETRY_WINDOW_SECONDS: str(int(host.choices.retry_window.total_seconds())),
+            },
+        )
+        may = self.function.may
+        may(
+            "dynamodb:GetItem",
+            "dynamodb:Query",
+            "dynamodb:PutItem",
+            "dynamodb:UpdateItem",
+            "dynamodb:DeleteItem",
+            on=tasks.arn,
+        )
+        may("dynamodb:Query", on=tasks.owner_index_arn)
+        sealing.allow_sealing_secrets(self.function)
+        aws_apigatewayv2.HttpRoute(
+            self,
+            "Everything",
+            http_api=front_door.http,
+            route_key=aws_apigatewayv2.HttpRouteKey.DEFAULT,
+            integration=aws_apigatewayv2_integrations.HttpLambdaIntegration("Integration", self.function),
+        )

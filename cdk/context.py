@@ -1,0 +1,192 @@
+"""What one deployment was told: read once from the CDK context, and refused in a sentence where it cannot stand.
+
+No construct is made here, so a refusal costs nothing and every rule can be tested without a synth.
+"""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import TypeVar
+
+Value = TypeVar("Value", str, int)
+
+LOCAL = "local"
+DEFAULT_AGENTS = "freight=functions.agents.freight:agent"
+NO_AUTHENTICATION = "none-and-i-mean-it"
+
+PYTHONS = ("3.14", "3.13")
+ARCHITECTURES = ("arm64", "x86_64")
+LOG_RETENTION_DAYS = {
+    1: "ONE_DAY", 7: "ONE_WEEK", 14: "TWO_WEEKS", 30: "ONE_MONTH", 60: "TWO_MONTHS", 90: "THREE_MONTHS",
+    180: "SIX_MONTHS", 365: "ONE_YEAR", 731: "TWO_YEARS", 1827: "FIVE_YEARS", 3653: "TEN_YEARS",
+}  # fmt: skip
+"""CloudWatch Logs takes these numbers of days and no others between them; the names are the CDK's."""
+LONGEST_EXECUTION_DAYS = 365
+"""A Standard execution lives one year at most (Step Functions quotas)."""
+
+
+class Refusal(Exception):
+    """The deployment was told something that cannot stand; the message is one sentence for who told it."""
+
+
+@dataclass(frozen=True)
+class Choices:
+    """Everything that one deployment may choose, checked."""
+
+    stage: str
+    agents: str
+    agent_source: Path | None
+    public_url: str
+    issuers: str
+    allow_private_webhooks: bool
+    retention: timedelta
+    longest_wait: timedelta
+    retry_window: timedelta
+    log_retention: str
+    """The CDK's name for it, one of the values of `LOG_RETENTION_DAYS`."""
+    python: str
+    architecture: str
+    turn_concurrency: int
+    nudge_concurrency: int
+    requests_per_second: int
+    request_burst: int
+    alarm_topic_arn: str
+
+    @property
+    def is_local(self) -> bool:
+        """Whether this is a run on one machine, which may be thrown away."""
+        return self.stage == LOCAL
+
+
+def read(context: Callable[[str], object]) -> Choices:
+    """Read the choices of one deployment; `context` gives a key's value or None, as `node.try_get_context` does.
+
+    Raises:
+        Refusal: a value is none, or two of them contradict each other.
+    """
+    told = _Told(context)
+    stage = _stage(told)
+    local = stage == LOCAL
+    retention, longest_wait = _kept_longer_than_waited(told)
+    return Choices(
+        stage=stage,
+        agents=told.text("agents", DEFAULT_AGENTS),
+        agent_source=_agent_source(told),
+        public_url=_public_url(told, local=local),
+        issuers=_issuers(told, stage=stage),
+        allow_private_webhooks=_private_webhooks(told, stage=stage),
+        retention=retention,
+        longest_wait=longest_wait,
+        retry_window=timedelta(seconds=told.number("retry_window_seconds", 3600, least=0, most=86400)),
+        log_retention=LOG_RETENTION_DAYS[
+            _one_of(told.number("log_retention_days", 30), tuple(LOG_RETENTION_DAYS), "log_retention_days")
+        ],
+        python=_one_of(told.text("python", PYTHONS[0]), PYTHONS, "python"),
+        architecture=_one_of(told.text("architecture", ARCHITECTURES[0]), ARCHITECTURES, "architecture"),
+        turn_concurrency=told.number("turn_concurrency", 50, least=2, most=1000),
+        nudge_concurrency=told.number("nudge_concurrency", 20, least=2, most=1000),
+        requests_per_second=told.number("requests_per_second", 100),
+        request_burst=told.number("request_burst", 200),
+        alarm_topic_arn=told.text("alarm_topic_arn", ""),
+    )
+
+
+class _Told:
+    """Context values as text and numbers; the command line gives text, cdk.json any JSON."""
+
+    def __init__(self, context: Callable[[str], object]) -> None:
+        self._context = context
+
+    def text(self, key: str, default: str) -> str:
+        value = self._context(key)
+        return default if value is None else str(value).strip()
+
+    def number(self, key: str, default: int, *, least: int = 1, most: int = 2**31 - 1) -> int:
+        value = self.text(key, str(default))
+        if not re.fullmatch(r"-?\d{1,12}", value) or not least <= int(value) <= most:
+            raise Refusal(f"{key}={value!r} should be a whole number from {least} to {most}")
+        return int(value)
+
+    def yes(self, key: str, *, default: bool) -> bool:
+        return _one_of(self.text(key, str(default)).lower(), ("true", "false"), key) == "true"
+
+
+def _stage(told: _Told) -> str:
+    stage = told.text("stage", LOCAL)
+    if not re.fullmatch(r"[a-z][a-z0-9-]{0,19}", stage):
+        raise Refusal(f"stage={stage!r} should be a lower-case name of at most 20 letters, digits and dashes")
+    return stage
+
+
+def _agent_source(told: _Told) -> Path | None:
+    given = told.text("agent_source", "")
+    if not given:
+        return None
+    folder = Path(given).resolve()
+    if not folder.is_dir():
+        raise Refusal(f"agent_source={given!r} is no folder; looked at {folder}")
+    return folder
+
+
+def _public_url(told: _Told, *, local: bool) -> str:
+    url = told.text("public_url", "")
+    schemes = "https?" if local else "https"
+    if url and not re.fullmatch(schemes + r"://[^\s/?#]+(/[^\s?#]*)?", url):
+        raise Refusal(f"public_url={url!r} should be an https address without query and fragment")
+    return url.rstrip("/")
+
+
+def _issuers(told: _Told, *, stage: str) -> str:
+    """The trusted issuers as the JSON list that the api reads; `[]` is no authentication."""
+    issuer, audience = told.text("issuer", ""), told.text("audience", "")
+    off = told.text("authentication", "")
+    if off not in ("", NO_AUTHENTICATION):
+        raise Refusal(f"authentication={off!r} is unknown; the only value is {NO_AUTHENTICATION!r}")
+    if off and (issuer or audience):
+        raise Refusal(f"authentication={off} contradicts the issuer and audience that were given too")
+    if bool(issuer) != bool(audience):
+        raise Refusal(f"{'audience' if issuer else 'issuer'} is missing: give both -c issuer=... and -c audience=...")
+    if stage != LOCAL and not issuer and not off:
+        raise Refusal(
+            f"stage {stage!r} has no issuer, so anybody could use its agents: give -c issuer=https://... and "
+            f"-c audience=..., or say -c authentication={NO_AUTHENTICATION}"
+        )
+    return json.dumps([_issuer(told, issuer=issuer, audience=audience)] if issuer else [])
+
+
+def _issuer(told: _Told, *, issuer: str, audience: str) -> Mapping[str, str]:
+    jwks = told.text("jwks_uri", "")
+    for key, url in (("issuer", issuer), ("jwks_uri", jwks)):
+        if url and not re.fullmatch(r"https?://\S+", url):
+            raise Refusal(f"{key}={url!r} should be an https address")
+    return {"issuer": issuer, "audience": audience, **({"jwks_uri": jwks} if jwks else {})}
+
+
+def _private_webhooks(told: _Told, *, stage: str) -> bool:
+    allowed = told.yes("allow_private_webhooks", default=stage == LOCAL)
+    if allowed and stage != LOCAL:
+        raise Refusal(
+            f"allow_private_webhooks lets a caller reach addresses inside the network, so stage {stage!r} cannot have "
+            "it; only stage 'local' can"
+        )
+    return allowed
+
+
+def _kept_longer_than_waited(told: _Told) -> tuple[timedelta, timedelta]:
+    retention = told.number("retention_days", 30, most=3650)
+    longest_wait = told.number("max_wait_days", 30, most=LONGEST_EXECUTION_DAYS - 1)
+    if retention < longest_wait:
+        raise Refusal(
+            f"retention_days={retention} is shorter than max_wait_days={longest_wait}: a task must be kept at least "
+            "as long as it may wait for an answer"
+        )
+    return timedelta(days=retention), timedelta(days=longest_wait)
+
+
+def _one_of(value: Value, known: tuple[Value, ...], key: str) -> Value:
+    if value not in known:
+        raise Refusal(f"{key}={value!r} should be one of {', '.join(map(str, known))}")
+    return value

@@ -1,0 +1,90 @@
+"""The function of one hop, with the defaults that all hops share: runtime, log group, role.
+
+A role starts with nothing but its own log; what else it may do is said action by action with `may`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from aws_cdk import CfnParameter, Duration, RemovalPolicy, aws_iam, aws_lambda, aws_logs, aws_sqs
+from constructs import Construct
+
+from a2a_serverless.aws.settings import Variable
+
+from .context import Choices
+
+RUNTIMES = {"3.14": aws_lambda.Runtime.PYTHON_3_14, "3.13": aws_lambda.Runtime.PYTHON_3_13}
+ARCHITECTURES = {"arm64": aws_lambda.Architecture.ARM_64, "x86_64": aws_lambda.Architecture.X86_64}
+
+
+@dataclass(frozen=True)
+class Host:
+    """What every part of the stack stands on: the choices, the code asset, and the values of this deployment."""
+
+    choices: Choices
+    code: aws_lambda.Code
+    agents: CfnParameter
+    issuers: CfnParameter
+    public_url: str
+    """A token: the parameter's value, or else the API's own endpoint."""
+
+
+class HopFunction(aws_lambda.Function):
+    """The Lambda function of one hop; its handler is `functions/{hop}/handler.py`."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        hop: str,
+        *,
+        host: Host,
+        timeout: Duration,
+        memory: int,
+        environment: Mapping[Variable, str],
+        dead_letters: aws_sqs.Queue | None = None,
+    ) -> None:
+        """Make the function; `dead_letters` is for one that is called and not waited for."""
+        choices = host.choices
+        logs = log_group(scope, "Logs", choices=choices)
+        super().__init__(
+            scope,
+            "Function",
+            description=f"a2a-serverless {choices.stage}: {hop}",
+            runtime=RUNTIMES[choices.python],
+            architecture=ARCHITECTURES[choices.architecture],
+            handler=f"functions.{hop}.handler.handler",
+            code=host.code,
+            role=aws_iam.Role(
+                scope,
+                "Role",
+                assumed_by=aws_iam.ServicePrincipal("lambda.amazonaws.com"),
+                description=f"What the hop {hop} may do",
+            ),
+            timeout=timeout,
+            memory_size=memory,
+            log_group=logs,
+            tracing=aws_lambda.Tracing.DISABLED,
+            dead_letter_queue=dead_letters,
+            environment={Variable.STAGE: choices.stage, **environment},
+        )
+        self.may("logs:CreateLogStream", "logs:PutLogEvents", on=logs.log_group_arn)
+
+    def may(self, *actions: str, on: str, purpose: str | None = None) -> None:
+        """Allow these actions on one resource; `purpose` binds the use of a key to that encryption context."""
+        conditions = {"StringEquals": {"kms:EncryptionContext:purpose": purpose}} if purpose else None
+        self.add_to_role_policy(aws_iam.PolicyStatement(actions=list(actions), resources=[on], conditions=conditions))
+
+
+def log_group(scope: Construct, name: str, *, choices: Choices) -> aws_logs.LogGroup:
+    """A log group that keeps its lines as long as the deployment chose."""
+    return aws_logs.LogGroup(
+        scope,
+        name,
+        retention=aws_logs.RetentionDays[choices.log_retention],
+        removal_policy=removal(choices),
+    )
+
+
+def removal(choices: Choices) -> RemovalPolicy:
+    """What happens to stored things when the stack goes: only a local run's are thrown away."""
+    return RemovalPolicy.DESTROY if choices.is_local else RemovalPolicy.RETAIN

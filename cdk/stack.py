@@ -1,0 +1,106 @@
+"""The one stack: the hops of a task, in the order in which a task meets them."""
+
+from aws_cdk import Aws, CfnCondition, CfnOutput, CfnParameter, Fn, Stack, Tags, aws_lambda
+from constructs import Construct
+
+from .api import Api, FrontDoor
+from .context import Choices
+from .function import Host
+from .nudges import Notify
+from .sealing import Sealing
+from .tasks import Relay, RunTurn, Sweep, Tasks
+from .waits import AwaitInput, Expire
+from .watch import Watch
+
+NAME = "A2aServerless"
+"""The stack's id in the assembly, the same for every stage; its name on AWS ends with the stage."""
+
+
+class A2aServerless(Stack):
+    """An agent's API, its tasks, their waits, and the nudges about them."""
+
+    def __init__(self, scope: Construct, *, choices: Choices, code: aws_lambda.Code) -> None:
+        super().__init__(
+            scope,
+            NAME,
+            stack_name=f"a2a-serverless-{choices.stage}",
+            description="Hosts A2A agents: API, tasks, long waits, signed webhooks",
+            termination_protection=not choices.is_local,
+        )
+        front_door = FrontDoor(self, "FrontDoor", choices=choices)
+        host = self._host(choices, code, front_door)
+        sealing = Sealing(self, "Sealing", host=host)
+        tasks = Tasks(self, "Tasks", host=host)
+        Api(self, "Api", host=host, front_door=front_door, tasks=tasks, sealing=sealing)
+        run_turn = RunTurn(self, "RunTurn", host=host, tasks=tasks)
+        expire = Expire(self, "Expire", host=host, tasks=tasks)
+        await_input = AwaitInput(self, "AwaitInput", host=host, tasks=tasks, expire=expire.function)
+        notify = Notify(self, "Notify", host=host, tasks=tasks, sealing=sealing)
+        relay = Relay(
+            self,
+            "Relay",
+            host=host,
+            tasks=tasks,
+            turns=run_turn.queue,
+            nudges=notify.queue,
+            machine=await_input.machine,
+        )
+        sweep = Sweep(self, "Sweep", host=host, tasks=tasks, sealing=sealing)
+        Watch(
+            self,
+            "Watch",
+            topic_arn=choices.alarm_topic_arn,
+            dead_letters={
+                "RunTurn": run_turn.dead_letters,
+                "Notify": notify.dead_letters,
+                "Relay": relay.dead_letters,
+                "Sweep": sweep.dead_letters,
+            },
+            relay=relay.function,
+            machine=await_input.machine,
+            http=front_door.http,
+        )
+        self._say(
+            Url=host.public_url,
+            ApiEndpoint=front_door.url,
+            Table=tasks.table.table_name,
+            TurnsQueue=run_turn.queue.queue_url,
+            TurnsDeadLetters=run_turn.dead_letters.queue_url,
+            NudgesQueue=notify.queue.queue_url,
+            NudgesDeadLetters=notify.dead_letters.queue_url,
+            RelayDeadLetters=relay.dead_letters.queue_url,
+            SweepDeadLetters=sweep.dead_letters.queue_url,
+            WaitMachine=await_input.machine.state_machine_arn,
+            SealingKey=sealing.key.key_arn,
+        )
+
+    def _host(self, choices: Choices, code: aws_lambda.Code, front_door: FrontDoor) -> Host:
+        """Take the values that may differ between two deployments of one template."""
+        public_url = CfnParameter(
+            self,
+            "PublicUrl",
+            default=choices.public_url,
+            description="The address that partners use; empty: the API's own",
+        )
+        given = CfnCondition(self, "PublicUrlGiven", expression=Fn.condition_not(Fn.condition_equals(public_url, "")))
+        return Host(
+            choices=choices,
+            code=code,
+            agents=CfnParameter(
+                self,
+                "Agents",
+                default=choices.agents,
+                description="name=import.path:attribute, comma separated; the first is the default agent",
+            ),
+            issuers=CfnParameter(
+                self,
+                "Issuers",
+                default=choices.issuers,
+                description="JSON list of trusted token issuers: [{issuer, audience, jwks_uri}]; [] turns authentication off",
+            ),
+            public_url=Fn.condition_if(given.logical_id, public_url.value_as_string, front_door.url).to_string(),
+        )
+
+    def _say(self, **outputs: str) -> None:
+        for name, value in outputs.items():
+            CfnOutput(self, f"{name}Output", value=value).override_logical_id(name)

@@ -1,0 +1,57 @@
+"""Alarms on what should never happen by itself: dead letters, a relay that falls behind, waits that break, 5xx."""
+
+from collections.abc import Mapping
+
+from aws_cdk import Duration, aws_cloudwatch, aws_cloudwatch_actions, aws_lambda, aws_sns, aws_sqs, aws_stepfunctions
+from aws_cdk import aws_apigatewayv2
+from constructs import Construct
+
+FIVE_MINUTES = Duration.minutes(5)
+
+
+class Watch(Construct):
+    """Each alarm goes to the topic that the deployment named, or stands in the console alone."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        name: str,
+        *,
+        topic_arn: str,
+        dead_letters: Mapping[str, aws_sqs.Queue],
+        relay: aws_lambda.Function,
+        machine: aws_stepfunctions.StateMachine,
+        http: aws_apigatewayv2.HttpApi,
+    ) -> None:
+        super().__init__(scope, name)
+        self._actions = (
+            [aws_cloudwatch_actions.SnsAction(aws_sns.Topic.from_topic_arn(self, "Topic", topic_arn))]
+            if topic_arn
+            else []
+        )
+        for hop, queue in dead_letters.items():
+            self._alarm(
+                f"{hop}DeadLetters",
+                queue.metric_approximate_number_of_messages_visible(period=FIVE_MINUTES, statistic="Maximum"),
+                says=f"{hop} gave up work; it lies in the dead letters",
+            )
+        self._alarm(
+            "RelayBehind",
+            relay.metric("IteratorAge", period=FIVE_MINUTES, statistic="Maximum"),
+            least=Duration.minutes(5).to_milliseconds(),
+            says="changes wait in the table's stream, so nudges and waits are late",
+        )
+        self._alarm("WaitsBroken", machine.metric_failed(period=FIVE_MINUTES), says="a wait ended without its deadline")
+        self._alarm("ServerErrors", http.metric_server_error(period=FIVE_MINUTES), says="the API answered with 5xx")
+
+    def _alarm(self, name: str, metric: aws_cloudwatch.Metric, *, says: str, least: float = 1) -> None:
+        alarm = metric.create_alarm(
+            self,
+            name,
+            alarm_description=says,
+            threshold=least,
+            evaluation_periods=1,
+            comparison_operator=aws_cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
+            treat_missing_data=aws_cloudwatch.TreatMissingData.NOT_BREACHING,
+        )
+        alarm.add_alarm_action(*self._actions)
