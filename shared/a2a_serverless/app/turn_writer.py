@@ -1,0 +1,188 @@
+"""What a running turn writes: collected, coalesced, fenced, and rebased when another writer came first.
+
+Two threads meet here, the agent's and the pulse that keeps the lease alive, so everything happens under one lock.
+"""
+
+import logging
+import threading
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Final
+
+from a2a_serverless.agent.turn import TurnEnded
+from a2a_serverless.app.ports import Clock, TaskStore
+from a2a_serverless.core import turns
+from a2a_serverless.core.head import Change, Head, Rules
+from a2a_serverless.core.journal import ArtifactChanged, Entry, StatusChanged
+from a2a_serverless.core.turns import Ending
+from a2a_serverless.core.waits import Question, check_question
+from a2a_serverless.errors import Conflict, LeaseLost
+from a2a_serverless.types import JsonObject, TaskState
+
+FLUSH_BYTES: Final = 16_384
+"""Entries are written together once they fill a journal segment."""
+FLUSH_AFTER: Final = timedelta(milliseconds=250)
+"""A subscriber waits no longer than that for something said."""
+LOOK_EVERY: Final = timedelta(seconds=1)
+"""How often a silent run looks whether it still has its task."""
+_TRIES: Final = 12
+
+log = logging.getLogger(__name__)
+
+
+class TurnWriter:
+    """The sink of one turn, under one fence.
+
+    Raises:
+        LeaseLost: from every method, once the task is another runner's or has ended.
+    """
+
+    def __init__(
+        self, head: Head, *, tasks: TaskStore, rules: Rules, clock: Clock, callback_url: Callable[[], str]
+    ) -> None:
+        self._head = head
+        self._fence = head.fence
+        self._tasks = tasks
+        self._rules = rules
+        self._clock = clock
+        self._callback_url = callback_url
+        self._lock = threading.RLock()
+        self._buffer: list[Entry] = []
+        self._buffered_bytes = 0
+        self._buffered_since: datetime | None = None
+        self._looked_at = clock()
+        self._lost: LeaseLost | None = None
+        self._ending: Ending | None = None
+        self._finished = False
+
+    @property
+    def head(self) -> Head:
+        """The head as this writer knows it."""
+        return self._head
+
+    @property
+    def ending(self) -> Ending | None:
+        """How the agent ended its turn, if it did."""
+        return self._ending
+
+    @property
+    def lost(self) -> bool:
+        """Whether the task is no longer this runner's."""
+        return self._lost is not None
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether the caller canceled the task."""
+        return self.lost and self._head.state is TaskState.CANCELED
+
+    def callback_url(self) -> str:
+        """An address that resumes the wait this turn ends with."""
+        return self._callback_url()
+
+    def say(self, entry: Entry) -> None:
+        """Take an entry; written when enough came together, or by the next tick after 250 ms."""
+        with self._lock:
+            self._still_mine()
+            if not self._buffer:
+                self._buffered_since = self._clock()
+            self._buffer.append(entry)
+            self._buffered_bytes += _size(entry)
+            if self._buffered_bytes >= FLUSH_BYTES:
+                self._flush()
+
+    def end(self, ending: Ending) -> None:
+        """Take how the turn ends; written by `finish`.
+
+        Raises:
+            ValueError: a question with a deadline or reminders that cannot be kept.
+        """
+        with self._lock:
+            if self._ending is not None:
+                raise TurnEnded("the turn has ended already")
+            if isinstance(ending, Question):
+                check_question(ending, self._rules)
+            self._ending = ending
+
+    def finish(self, ending: Ending, memory: JsonObject) -> Head:
+        """Write what is left and how the turn ended, in one change."""
+        with self._lock:
+            entries = self._taken()
+            self._finished = True
+            self._write(
+                lambda head, now: turns.end(
+                    head, self._fence, ending, *entries, memory=memory, rules=self._rules, now=now
+                )
+            )
+            return self._head
+
+    def tick(self) -> None:
+        """Do what is due: write what was said, look after a silent run, keep the lease."""
+        with self._lock:
+            if self._finished:
+                return
+            now = self._clock()
+            if self._buffered_since is not None and now - self._buffered_since >= FLUSH_AFTER:
+                self._flush()
+            elif self._is_lease_third_gone(now):
+                self._write(lambda head, at: turns.extend(head, self._fence, rules=self._rules, now=at))
+            elif now - self._looked_at >= LOOK_EVERY:
+                self._look(now)
+
+    def _is_lease_third_gone(self, now: datetime) -> bool:
+        lease = self._head.lease
+        return lease is not None and lease.until - now <= self._rules.lease * 2 / 3
+
+    def _look(self, now: datetime) -> None:
+        newer = self._tasks.head(self._head.key, now=now)
+        self._adopt(newer, now)
+
+    def _flush(self) -> None:
+        entries = self._taken()
+        self._write(lambda head, now: turns.progress(head, self._fence, *entries, rules=self._rules, now=now))
+
+    def _taken(self) -> tuple[Entry, ...]:
+        entries = tuple(self._buffer)
+        self._buffer.clear()
+        self._buffered_bytes, self._buffered_since = 0, None
+        return entries
+
+    def _write(self, decide: Callable[[Head, datetime], Change]) -> None:
+        """Write a change; when another writer came first (a message arrived), decide it again on the newer head."""
+        for _ in range(_TRIES):
+            self._still_mine()
+            now = self._clock()
+            try:
+                self._head = self._tasks.commit(decide(self._head, now))
+            except Conflict:
+                self._look(now)
+            else:
+                self._looked_at = now
+                return
+        raise Conflict(f"other writers came first {_TRIES} times on task {self._head.key.task_id}")
+
+    def _adopt(self, newer: Head | None, now: datetime) -> None:
+        """Take the newer head, and notice that the task is gone from here."""
+        self._looked_at = now
+        if newer is None:
+            self._lost = LeaseLost("the task is gone")
+            return
+        self._head = newer
+        try:
+            turns.check_fence(newer, self._fence)
+        except LeaseLost as lost:
+            self._lost = lost
+
+    def _still_mine(self) -> None:
+        if self._lost is not None:
+            raise LeaseLost(str(self._lost))
+
+
+def _size(entry: Entry) -> int:
+    """About how many bytes an entry takes in the journal."""
+    match entry:
+        case ArtifactChanged(artifact):
+            return len(artifact.to_json())
+        case StatusChanged(status):
+            return len(status.to_json())
+        case _:
+            return 0
