@@ -56,6 +56,8 @@ class Variable(StrEnum):
     """`1` lets webhooks use plain http and loopback addresses; the stack refuses it outside `local`."""
     RETENTION_SECONDS = "A2A_RETENTION_SECONDS"
     """How long a task is kept after its terminal state."""
+    LONGEST_WAIT_SECONDS = "A2A_LONGEST_WAIT_SECONDS"
+    """How long an agent may wait for an answer; the stack never lets this be longer than the retention."""
     RETRY_WINDOW_SECONDS = "A2A_RETRY_WINDOW_SECONDS"
     """How long a repeated send is taken for a retry of the first."""
 
@@ -81,6 +83,7 @@ class Settings:
     sealing_key: str
     allow_private_webhooks: bool
     retention: timedelta
+    longest_wait: timedelta
     retry_window: timedelta
 
     @classmethod
@@ -104,5 +107,6 @@ class Settings:
             sealing_key=text(Variable.SEALING_KEY),
             allow_private_webhooks=text(Variable.ALLOW_PRIVATE_WEBHOOKS) == "1",
             retention=timedelta(seconds=int(env.get(Variable.RETENTION_SECONDS, 30 * 86400))),
+            longest_wait=timedelta(seconds=int(env.get(Variable.LONGEST_WAIT_SECONDS, 30 * 86400))),
             retry_window=timedelta(seconds=int(env.get(Variable.RETRY_WINDOW_SECONDS, 3600))),
         )
