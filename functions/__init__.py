@@ -1,0 +1,1 @@
+"""One folder for each Lambda function, and the agents they host."""

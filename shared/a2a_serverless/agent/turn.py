@@ -43,6 +43,18 @@ class TurnSink(Protocol):
         """Take how the turn ends. Written when the agent returns."""
 
     @property
+    def context_state(self) -> JsonObject:
+        """Small JSON shared by the caller's tasks of this context (16 KB at most). Read when it is first asked for."""
+        if self._context_state is None:
+            self._context_state = self._load_context()
+        return self._context_state
+
+    @property
+    def touched_context(self) -> JsonObject | None:
+        """The context's state, if the agent asked for it."""
+        return self._context_state
+
+    @property
     def cancelled(self) -> bool:
         """Whether the caller canceled the task meanwhile."""
 
@@ -73,6 +85,7 @@ class Turn:
         attempt: int,
         trigger: TurnTrigger,
         sink: TurnSink,
+        load_context: Callable[[], JsonObject],
         clock: Callable[[], datetime],
         ids: Callable[[], str],
     ) -> None:
@@ -83,6 +96,8 @@ class Turn:
         self.attempt = attempt
         self.trigger = trigger
         self._sink = sink
+        self._load_context = load_context
+        self._context_state: JsonObject | None = None
         self._clock = clock
         self._ids = ids
         self._ended = False
@@ -97,6 +112,18 @@ class Turn:
     def history(self) -> tuple[Message, ...]:
         """All messages of the task so far, in order."""
         return self.task.history
+
+    @property
+    def context_state(self) -> JsonObject:
+        """Small JSON shared by the caller's tasks of this context (16 KB at most). Read when it is first asked for."""
+        if self._context_state is None:
+            self._context_state = self._load_context()
+        return self._context_state
+
+    @property
+    def touched_context(self) -> JsonObject | None:
+        """The context's state, if the agent asked for it."""
+        return self._context_state
 
     @property
     def cancelled(self) -> bool:

@@ -8,7 +8,7 @@ from typing import Protocol
 from a2a_serverless.core.head import Change, Head, Record, Wait
 from a2a_serverless.core.journal import Entry
 from a2a_serverless.core.push import PushConfig, PushSecrets
-from a2a_serverless.types import Scope, TaskKey, TaskState, TaskStatus
+from a2a_serverless.types import JsonObject, Scope, TaskKey, TaskState, TaskStatus
 
 Clock = Callable[[], datetime]
 """The time now, aware, in UTC."""
@@ -106,6 +106,28 @@ class TaskStore(Protocol):
 
     def list(self, query: ListQuery) -> ListPage:
         """One page of a scope's tasks. Costs what the scope holds, never what others do."""
+
+
+@dataclass(frozen=True, slots=True)
+class ContextState:
+    """What an agent keeps for a context of one owner; version 0 is not stored yet."""
+
+    value: JsonObject
+    version: int = 0
+
+
+class ContextStore(Protocol):
+    """Small JSON by scope and contextId: a guessed contextId of another owner finds nothing."""
+
+    def context(self, scope: Scope, context_id: str) -> ContextState:
+        """What is kept; empty when nothing is."""
+
+    def save_context(self, scope: Scope, context_id: str, state: ContextState, *, expires_at: datetime) -> None:
+        """Write `state.value` over version `state.version`.
+
+        Raises:
+            Conflict: another task of the context wrote meanwhile.
+        """
 
 
 class PushStore(Protocol):

@@ -15,7 +15,8 @@ from typing import Final, assert_never
 from a2a_serverless.agent.agent import Agent, decides_on_expiry, notices_cancel
 from a2a_serverless.agent.turn import Turn
 from a2a_serverless.app.callbacks import Callbacks
-from a2a_serverless.app.ports import Clock, Ids, TaskStore
+from a2a_serverless.app.context_memory import ContextMemory
+from a2a_serverless.app.ports import Clock, ContextStore, Ids, TaskStore
 from a2a_serverless.app.turn_writer import TurnWriter
 from a2a_serverless.core import turns
 from a2a_serverless.core.head import Head, Record, Rules, TurnTrigger
@@ -71,6 +72,7 @@ class Runner:
     agents: Callable[[str], Agent]
     """The agent of that name in the deployment."""
     tasks: TaskStore
+    contexts: ContextStore
     callbacks: Callbacks
     clock: Clock
     ids: Ids
@@ -143,16 +145,18 @@ def _run(runner: Runner, head: Head) -> Outcome:
         clock=runner.clock,
         callback_url=lambda: runner.callbacks.address(head.key, head.waits + 1),
     )
-    turn = _turn(runner, head, record, writer)
+    memory = ContextMemory(runner.contexts, head.key.scope, head.context_id)
+    turn = _turn(runner, head, record, writer, memory)
     try:
         ending = _ending_of(runner, writer, turn)
+        memory.save(turn.touched_context, expires_at=runner.clock() + runner.rules.retention)
         ended = writer.finish(ending, dict(turn.state))
     except LeaseLost as lost:
         return Done(f"the run lost its task: {lost}")
     return Done(f"the turn ended in {ended.state.name}")
 
 
-def _turn(runner: Runner, head: Head, record: Record, writer: TurnWriter) -> Turn:
+def _turn(runner: Runner, head: Head, record: Record, writer: TurnWriter, memory: ContextMemory) -> Turn:
     given = Record(record.head, record.entries[: head.shown_to])
     return Turn(
         task=given.task(),
@@ -162,6 +166,7 @@ def _turn(runner: Runner, head: Head, record: Record, writer: TurnWriter) -> Tur
         attempt=head.attempt,
         trigger=head.trigger,
         sink=writer,
+        load_context=memory.load,
         clock=runner.clock,
         ids=runner.ids,
     )
@@ -210,11 +215,12 @@ def _await(result: Awaitable[None]) -> None:
 
 
 def _check_memory(turn: Turn, rules: Rules) -> None:
-    size = len(json.dumps(turn.state, separators=(",", ":"), allow_nan=False))
-    if size > rules.memory_bytes:
-        raise ValueError(
-            f"turn.state holds {size} bytes of JSON and may hold {rules.memory_bytes}: keep large things elsewhere"
-        )
+    for name, value in (("state", turn.state), ("context_state", turn.touched_context)):
+        size = len(json.dumps(value, separators=(",", ":"), allow_nan=False))
+        if size > rules.memory_bytes:
+            raise ValueError(
+                f"turn.{name} holds {size} bytes of JSON and may hold {rules.memory_bytes}: keep large things elsewhere"
+            )
 
 
 def _fault(runner: Runner, head: Head) -> Ended:
