@@ -43,18 +43,6 @@ class TurnSink(Protocol):
         """Take how the turn ends. Written when the agent returns."""
 
     @property
-    def context_state(self) -> JsonObject:
-        """Small JSON shared by the caller's tasks of this context (16 KB at most). Read when it is first asked for."""
-        if self._context_state is None:
-            self._context_state = self._load_context()
-        return self._context_state
-
-    @property
-    def touched_context(self) -> JsonObject | None:
-        """The context's state, if the agent asked for it."""
-        return self._context_state
-
-    @property
     def cancelled(self) -> bool:
         """Whether the caller canceled the task meanwhile."""
 

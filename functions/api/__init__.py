@@ -1,0 +1,1 @@
+"""api: API Gateway (HTTP API) -> Lambda."""

@@ -1,0 +1,1 @@
+"""expire: Step Functions -> Lambda."""

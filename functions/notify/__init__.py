@@ -1,0 +1,1 @@
+"""notify: SQS `nudges` -> Lambda."""

@@ -1,0 +1,1 @@
+"""run_turn: SQS `turns` -> Lambda."""

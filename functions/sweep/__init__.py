@@ -1,0 +1,1 @@
+"""sweep: EventBridge schedule -> Lambda."""
