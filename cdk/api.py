@@ -8,7 +8,7 @@ from constructs import Construct
 from a2a_serverless.aws.settings import Variable
 
 from .context import Choices
-from .function import HopFunction, Host, log_group
+from .function import HopFunction, Host, log_group, rules
 from .sealing import Sealing
 from .tasks import Tasks
 
@@ -86,8 +86,7 @@ class Api(Construct):
                 Variable.TABLE: tasks.table.table_name,
                 Variable.SEALING_KEY: sealing.key.key_arn,
                 Variable.ALLOW_PRIVATE_WEBHOOKS: "1" if host.choices.allow_private_webhooks else "",
-                Variable.RETENTION_SECONDS: str(int(host.choices.retention.total_seconds())),
-                Variable.RETRY_WINDOW_SECONDS: str(int(host.choices.retry_window.total_seconds())),
+                **rules(host.choices),
             },
         )
         may = self.function.may

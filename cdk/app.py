@@ -4,11 +4,18 @@ import argparse
 import json
 import os
 import sys
+import sysconfig
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from .context import Refusal, read
+from .agents import Place, check_agents
+from .code import Target, stage
+from .context import Choices, Refusal, read
+
+if TYPE_CHECKING:
+    from aws_cdk import App
 
 ROOT = Path(__file__).resolve().parent.parent
 DEFAULT_OUT = "cdk.out"
@@ -17,30 +24,51 @@ DEFAULT_OUT = "cdk.out"
 def main(arguments: Sequence[str]) -> int:
     """Write the assembly to `CDK_OUTDIR`; a refusal is one sentence on stderr and exit status 1."""
     try:
-        synthesize(_context_of(arguments), Path(os.environ.get("CDK_OUTDIR", DEFAULT_OUT)))
+        build(_context_of(arguments), Path(os.environ.get("CDK_OUTDIR", DEFAULT_OUT))).synth()
     except Refusal as refusal:
         sys.stderr.write(f"refused: {refusal}\n")
         return 1
     return 0
 
 
-def synthesize(context: Mapping[str, str], out: Path) -> None:
-    """Write the assembly of one deployment into the folder `out`.
+def build(context: Mapping[str, str], out: Path) -> "App":
+    """Make the app of one deployment, to be synthesized into the folder `out`.
 
     Raises:
         Refusal: the context asks for something that cannot stand.
     """
-    from aws_cdk import App, aws_lambda  # a second and a half that a test of the refusals need not wait for
+    from aws_cdk import App, aws_lambda  # three seconds, which a refused command line need not wait for
 
-    from .code import stage
     from .stack import A2aServerless
 
     app = App(outdir=str(out), context=_project_context(), post_cli_context=dict(context))
     choices = read(app.node.try_get_context)
     with tempfile.TemporaryDirectory(prefix="a2a-serverless-") as folder:
-        code = stage(Path(folder), runtime_requirements=not choices.is_local)
-        A2aServerless(app, choices=choices, code=aws_lambda.Code.from_asset(str(code)))
-        app.synth()
+        staged = _stage(choices, Path(folder))
+        A2aServerless(app, choices=choices, code=aws_lambda.Code.from_asset(str(staged)))
+    return app
+
+
+def _stage(choices: Choices, folder: Path) -> Path:
+    """Stage the code that was chosen, and check that its agents are in it."""
+    staged = stage(
+        folder,
+        runtime_requirements=not choices.is_local,
+        agent_source=choices.agent_source,
+        runs_on=Target(python=choices.python, architecture=choices.architecture),
+    )
+    check_agents(choices.agents, _places(choices, staged))
+    return staged
+
+
+def _places(choices: Choices, staged: Path) -> Sequence[Place]:
+    """Where a function finds its agents: in the asset, and in a local run in the environment of its workers too."""
+    asset = "the project (functions/, shared/a2a_serverless/)"
+    if choices.agent_source is not None:
+        asset += f", {choices.agent_source}"
+    if choices.is_local:
+        return [Place(staged, asset), Place(Path(sysconfig.get_path("purelib")), "the installed packages")]
+    return [Place(staged, f"{asset}, the installed requirements")]
 
 
 def _project_context() -> Mapping[str, object]:

@@ -65,7 +65,7 @@ class HopFunction(aws_lambda.Function):
             log_group=logs,
             tracing=aws_lambda.Tracing.DISABLED,
             dead_letter_queue=dead_letters,
-            environment={Variable.STAGE: choices.stage, **environment},
+            environment={str(name): value for name, value in {Variable.STAGE: choices.stage, **environment}.items()},
         )
         self.may("logs:CreateLogStream", "logs:PutLogEvents", on=logs.log_group_arn)
 
@@ -73,6 +73,16 @@ class HopFunction(aws_lambda.Function):
         """Allow these actions on one resource; `purpose` binds the use of a key to that encryption context."""
         conditions = {"StringEquals": {"kms:EncryptionContext:purpose": purpose}} if purpose else None
         self.add_to_role_policy(aws_iam.PolicyStatement(actions=list(actions), resources=[on], conditions=conditions))
+
+
+def rules(choices: Choices) -> dict[Variable, str]:
+    """The times that every decision about a task keeps to, for the functions that decide."""
+    times = {
+        Variable.RETENTION_SECONDS: choices.retention,
+        Variable.LONGEST_WAIT_SECONDS: choices.longest_wait,
+        Variable.RETRY_WINDOW_SECONDS: choices.retry_window,
+    }
+    return {name: str(int(time.total_seconds())) for name, time in times.items()}
 
 
 def log_group(scope: Construct, name: str, *, choices: Choices) -> aws_logs.LogGroup:

@@ -1,6 +1,6 @@
 """The one stack: the hops of a task, in the order in which a task meets them."""
 
-from aws_cdk import Aws, CfnCondition, CfnOutput, CfnParameter, Fn, Stack, Tags, aws_lambda
+from aws_cdk import CfnCondition, CfnOutput, CfnParameter, Fn, Stack, aws_lambda
 from constructs import Construct
 
 from .api import Api, FrontDoor
@@ -96,7 +96,7 @@ class A2aServerless(Stack):
                 self,
                 "Issuers",
                 default=choices.issuers,
-                description="JSON list of trusted token issuers: [{issuer, audience, jwks_uri}]; [] turns authentication off",
+                description="JSON list of trusted token issuers: [{issuer, audience, jwks_uri}]; [] lets everybody in",
             ),
             public_url=Fn.condition_if(given.logical_id, public_url.value_as_string, front_door.url).to_string(),
         )

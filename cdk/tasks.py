@@ -30,7 +30,7 @@ from a2a_serverless.aws.settings import (
     Variable,
 )
 
-from .function import HopFunction, Host, removal
+from .function import HopFunction, Host, removal, rules
 from .queues import dead_letters, feed, work_queue
 from .sealing import Sealing
 
@@ -90,9 +90,7 @@ class Tasks(Construct):
     @property
     def stream_arn(self) -> str:
         """The outbox."""
-        stream = self.table.table_stream_arn
-        assert stream is not None, "the table was made with a stream"
-        return stream
+        return self.table.table_stream_arn or ""  # never empty: the table was made with a stream
 
 
 class RunTurn(Construct):
@@ -116,7 +114,7 @@ class RunTurn(Construct):
                 Variable.TABLE: tasks.table.table_name,
                 Variable.TURNS_QUEUE: self.queue.queue_url,
                 Variable.TURNS_DEAD_LETTERS: self.dead_letters.queue_url,
-                Variable.RETENTION_SECONDS: str(int(host.choices.retention.total_seconds())),
+                **rules(host.choices),
             },
         )
         may = self.function.may
@@ -159,7 +157,7 @@ class Relay(Construct):
         may("dynamodb:GetItem", "dynamodb:Query", "dynamodb:UpdateItem", on=tasks.arn)
         may("sqs:SendMessage", on=turns.queue_arn)
         may("sqs:SendMessage", on=nudges.queue_arn)
-        may("states:StartExecution", "states:SendTaskSuccess", "states:SendTaskFailure", on=machine.state_machine_arn)
+        may("states:StartExecution", "states:SendTaskSuccess", on=machine.state_machine_arn)
         self._follow(tasks)
 
     def _follow(self, tasks: Tasks) -> None:

@@ -7,7 +7,7 @@ from constructs import Construct
 
 from a2a_serverless.aws.settings import Variable
 
-from .function import HopFunction, Host, removal
+from .function import HopFunction, Host, removal, rules
 from .tasks import Tasks
 
 DEFINITION = Path(__file__).with_name("await_input.asl.json")
@@ -28,7 +28,7 @@ class Expire(Construct):
                 Variable.AGENTS: host.agents.value_as_string,
                 Variable.PUBLIC_URL: host.public_url,
                 Variable.TABLE: tasks.table.table_name,
-                Variable.RETENTION_SECONDS: str(int(host.choices.retention.total_seconds())),
+                **rules(host.choices),
             },
         )
         self.function.may("dynamodb:GetItem", "dynamodb:Query", "dynamodb:PutItem", "dynamodb:UpdateItem", on=tasks.arn)

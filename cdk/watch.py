@@ -2,8 +2,16 @@
 
 from collections.abc import Mapping
 
-from aws_cdk import Duration, aws_cloudwatch, aws_cloudwatch_actions, aws_lambda, aws_sns, aws_sqs, aws_stepfunctions
-from aws_cdk import aws_apigatewayv2
+from aws_cdk import (
+    Duration,
+    aws_apigatewayv2,
+    aws_cloudwatch,
+    aws_cloudwatch_actions,
+    aws_lambda,
+    aws_sns,
+    aws_sqs,
+    aws_stepfunctions,
+)
 from constructs import Construct
 
 FIVE_MINUTES = Duration.minutes(5)
