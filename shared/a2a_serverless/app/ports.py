@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
+from a2a_serverless.core.delivery_endpoint import EndpointHealth
+from a2a_serverless.core.delivery_state import DeliveryState
 from a2a_serverless.core.head import Change, Head, Record, Wait
 from a2a_serverless.core.journal import Entry
 from a2a_serverless.core.push import PushConfig, PushSecrets
@@ -16,6 +18,23 @@ Ids = Callable[[], str]
 """A new unique id: letters, digits and hyphens, at most 36 characters."""
 Pause = Callable[[float], None]
 """Wait for some seconds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptRecord:
+    """One line of the delivery log: no secret, no body."""
+
+    at: datetime
+    message_id: str
+    seq: int
+    attempt: int
+    result: str
+    """The class of the outcome: `delivered`, `timeout`, `server_error`, `superseded`, …"""
+    status: int = 0
+    """The HTTP status, 0 without an answer."""
+    milliseconds: int = 0
+    key_id: str = ""
+    next_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,3 +200,67 @@ class WaitRunner(Protocol):
 
     def end_wait(self, token: str) -> None:
         """Let go of a wait that was answered. One that is over already is fine."""
+
+
+class DeliveryStore(Protocol):
+    """What is known of the nudges of each config."""
+
+    def delivery(self, key: TaskKey, config_id: str) -> DeliveryState:
+        """The state as stored, or a fresh one."""
+
+    def save_delivery(self, key: TaskKey, config_id: str, state: DeliveryState) -> None:
+        """Write a state whose generation is one more than the stored one.
+
+        Raises:
+            Conflict: the stored generation is another: somebody was faster.
+        """
+
+    def log_attempt(self, key: TaskKey, config_id: str, attempt: AttemptRecord) -> None:
+        """Append a line to the delivery log. Kept 14 days."""
+
+    def attempts(self, key: TaskKey, config_id: str) -> tuple[AttemptRecord, ...]:
+        """The delivery log of a config, oldest first."""
+
+
+class Endpoints(Protocol):
+    """How each endpoint (host:port) is doing, whoever's configs lead there. A lost update only slows its guard."""
+
+    def endpoint(self, name: str) -> EndpointHealth:
+        """What is known; fresh when nothing is."""
+
+    def save_endpoint(self, name: str, health: EndpointHealth) -> None:
+        """Keep what is known."""
+
+
+class Receipts(Protocol):
+    """Which version of a task its owner has fetched: a nudge for it need not be repeated."""
+
+    def mark_fetched(self, key: TaskKey, seq: int) -> None:
+        """The owner has the task at `seq`. Lower numbers than the stored one change nothing."""
+
+    def fetched(self, key: TaskKey) -> int:
+        """The newest number fetched; 0 for none."""
+
+
+class DueTasks(Protocol):
+    """Tasks that something should have happened to by now, by a sparse index, never a scan."""
+
+    def due_before(self, moment: datetime, *, limit: int) -> tuple[TaskKey, ...]:
+        """Tasks whose time has come, earliest first."""
+
+    def postpone(self, head: Head, until: datetime | None) -> None:
+        """Look at the task again then; None for never. Does not touch its version.
+
+        Raises:
+            Conflict: the task moved on since `head` was read.
+        """
+
+
+class DeadLetters(Protocol):
+    """Where deliveries go that nobody could work off, with the reason."""
+
+    def bury_turn(self, key: TaskKey, turn: int, reason: str) -> None:
+        """A turn that killed its worker each time."""
+
+    def bury_nudge(self, key: TaskKey, config_id: str, seq: int, reason: str) -> None:
+        """A nudge whose attempts are exhausted."""
