@@ -1,0 +1,96 @@
+"""Which agents a stack serves, and whether they can be imported, before anything slow is begun."""
+
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+DEFAULT = "functions.agents.freight:agent"
+
+_CHECK = """
+import importlib, sys
+sys.path.insert(0, sys.argv[1])
+module, attribute = sys.argv[2].split(":")
+try:
+    found = importlib.import_module(module)
+except ModuleNotFoundError as error:
+    missing = error.name or ""
+    if module == missing or module.startswith(missing + "."):
+        sys.exit(f"there is no module {missing}")
+    sys.exit(f"importing {module} failed: {error}")
+except Exception as error:
+    sys.exit(f"importing {module} failed: {type(error).__name__}: {error}")
+if not hasattr(found, attribute):
+    sys.exit(f"module {module} ({found.__file__}) has no attribute {attribute}")
+"""
+
+
+class AgentError(Exception):
+    """An agent cannot be served as it was given; the message says what was looked for and where."""
+
+
+@dataclass(frozen=True)
+class Agent:
+    """One agent: the name in its address and the import string of the object."""
+
+    name: str
+    source: str
+
+
+def parse(text: str) -> list[Agent]:
+    """Agents from `module:attribute` or `name=module:attribute`, comma separated; the first is the default one.
+
+    Raises:
+        AgentError: the text is not of that form, or a name comes twice.
+    """
+    agents = [_parse_one(part.strip()) for part in text.split(",") if part.strip()]
+    if not agents:
+        raise AgentError(f"AGENT is empty: give module:attribute, e.g. AGENT={DEFAULT}")
+    names = [agent.name for agent in agents]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise AgentError(
+            f"the agent name {twice} comes twice in AGENT={text}: give each its own, as name=module:attribute"
+        )
+    return agents
+
+
+def _parse_one(text: str) -> Agent:
+    name, separator, source = text.rpartition("=")
+    module, _, attribute = source.partition(":")
+    if not re.fullmatch(r"[\w.]+", module) or not attribute.isidentifier():
+        raise AgentError(f"AGENT={text} is no import string: give module:attribute, e.g. {DEFAULT}")
+    name = name if separator else module.rpartition(".")[2]
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}", name):
+        raise AgentError(f"{name!r} is no agent name: it is part of an address, so use letters, digits, - and _")
+    return Agent(name, source)
+
+
+def require_importable(agents: list[Agent], code: Path) -> None:
+    """Import every agent from the staged code in a process of its own.
+
+    Raises:
+        AgentError: one cannot be imported.
+    """
+    for agent in agents:
+        done = subprocess.run(
+            [sys.executable, "-P", "-c", _CHECK, str(code), agent.source],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode:
+            said = done.stderr.strip().splitlines()
+            raise AgentError(
+                f"agent {agent.source} was looked for in the functions' code ({_contents(code)}) and in the packages "
+                f"of {sys.prefix}: {said[-1] if said else 'the import ended the process'}"
+            )
+
+
+def _contents(code: Path) -> str:
+    return ", ".join(sorted(path.name for path in code.iterdir() if path.name != "__pycache__"))
+
+
+def spelled(agents: list[Agent]) -> str:
+    """The agents as the stack's parameter takes them."""
+    return ",".join(f"{agent.name}={agent.source}" for agent in agents)

@@ -1,0 +1,130 @@
+"""The synthesized assembly of the clone: made once, kept until what it depends on changes, code always fresh.
+
+A synth takes seconds and needs node; the code of the functions is staged from the sources at every start, because the
+template does not depend on it.
+"""
+
+import hashlib
+import importlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+from a2a_serverless.local.deploy import stack_name
+
+Progress = Callable[[str], None]
+
+_SOURCES = ("cdk/**/*.py", "cdk/**/*.json", "cdk.json", "requirements/*.txt", "shared/a2a_serverless/aws/settings.py")
+"""What the template is made from; the functions' code is not among it."""
+
+
+class SynthError(Exception):
+    """The CDK app refused or failed; the message is what it said."""
+
+
+def assembly(root: Path, target: Path, *, context: Mapping[str, str] | None = None, progress: Progress) -> Path:
+    """A folder at `target` with the assembly of the clone at `root`: cached template, code from the sources of now.
+
+    `context` is handed to the CDK app as `-c key=value`.
+
+    Raises:
+        SynthError: the CDK app ended without an assembly.
+    """
+    chosen = dict(sorted((context or {}).items()))
+    cached = root / ".local" / "assemblies" / _key(root, chosen)
+    if not (cached / "manifest.json").is_file():
+        _synthesize(root, cached, chosen, progress)
+    shutil.rmtree(target, ignore_errors=True)
+    shutil.copytree(cached, target)
+    _restage(root, target)
+    return target
+
+
+def stage_code(root: Path, target: Path) -> Path:
+    """Fill `target` with what the functions import, as the CDK app does for its asset."""
+    if str(root) not in sys.path:
+        sys.path.insert(0, str(root))
+    code = importlib.import_module("cdk.code")
+    staged: Path = code.stage(target, runtime_requirements=False)
+    return staged
+
+
+def _key(root: Path, context: Mapping[str, str]) -> str:
+    digest = hashlib.sha256(json.dumps([sys.version_info[:2], context]).encode())
+    for path in _sources(root):
+        digest.update(f"{path.relative_to(root)}\0".encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:24]
+
+
+def _sources(root: Path) -> Iterator[Path]:
+    for pattern in _SOURCES:
+        yield from sorted(path for path in root.glob(pattern) if path.is_file())
+
+
+def _synthesize(root: Path, cached: Path, context: Mapping[str, str], progress: Progress) -> None:
+    progress("synthesizing the stack: its sources changed, or this is the first run (some 6 to 30 s)")
+    part = cached.with_suffix(f".{os.getpid()}")
+    shutil.rmtree(part, ignore_errors=True)
+    part.parent.mkdir(parents=True, exist_ok=True)
+    arguments = [word for key, value in context.items() for word in ("-c", f"{key}={value}")]
+    done = subprocess.run(
+        [sys.executable, "-m", "cdk.app", *arguments],
+        cwd=root,
+        env=_synth_environment(part),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode or not (part / "manifest.json").is_file():
+        shutil.rmtree(part, ignore_errors=True)
+        raise SynthError(_last_words(done))
+    _drop_code(part)
+    try:
+        part.rename(cached)
+    except OSError:  # another start was faster with the same assembly
+        shutil.rmtree(part, ignore_errors=True)
+
+
+def _synth_environment(out: Path) -> dict[str, str]:
+    """Nothing of AWS is asked or told: no credentials, no telemetry, no notices, no version banner."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "CDK_"))}
+    return kept | {
+        "CDK_OUTDIR": str(out),
+        "CDK_VALIDATION": "false",
+        "CDK_DISABLE_CLI_TELEMETRY": "1",
+        "JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION": "20",
+        "JSII_SILENCE_WARNING_UNTESTED_NODE_VERSION": "1",
+        "JSII_SILENCE_WARNING_DEPRECATED_NODE_VERSION": "1",
+    }
+
+
+def _last_words(done: "subprocess.CompletedProcess[str]") -> str:
+    said = (done.stderr.strip() or done.stdout.strip() or f"exit status {done.returncode}").splitlines()
+    match done.returncode:
+        case 1 if said and said[-1].startswith("refused: "):
+            return said[-1].removeprefix("refused: ")
+        case _:
+            return "the CDK app failed:\n" + "\n".join(said[-30:])
+
+
+def _drop_code(folder: Path) -> None:
+    for asset in _code_assets(folder):
+        shutil.rmtree(asset, ignore_errors=True)
+
+
+def _restage(root: Path, folder: Path) -> None:
+    for asset in _code_assets(folder):
+        shutil.rmtree(asset, ignore_errors=True)
+        stage_code(root, asset)
+
+
+def _code_assets(folder: Path) -> list[Path]:
+    """The folders of zipped assets: by convention they are all the one staged by `cdk.code.stage`."""
+    manifest = json.loads((folder / f"{stack_name(folder)}.assets.json").read_text(encoding="utf-8"))
+    sources = [asset["source"] for asset in manifest["files"].values()]
+    return [folder / source["path"] for source in sources if source["packaging"] == "zip"]

@@ -1,0 +1,145 @@
+"""Starts the embedded AWS: ministack, patched, on loopback, in this process, behind a socket of its own.
+
+One engine per process: ministack keeps its services in module variables and reads its settings when it is imported.
+"""
+
+import asyncio
+import os
+import socket
+import tempfile
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from a2a_serverless.local.control import with_control
+from a2a_serverless.local.front_door import App, FrontDoor, Receive, Scope, Send
+from a2a_serverless.local.patches import Patched, PatchSettings, apply
+from a2a_serverless.local.patches.step_functions import ExecutionJournal
+from a2a_serverless.local.ports import LOOPBACK, port_of
+from a2a_serverless.local.worker import Config, Host
+
+REGION = "us-east-1"
+ACCOUNT = "000000000000"
+ACCESS_KEY = "test"
+"""The key of the embedded account's root; every other key is checked when IAM is enforced."""
+
+
+@dataclass(frozen=True)
+class EngineSettings:
+    """What an engine is started with."""
+
+    tmp: Path
+    """A folder of its own, removed by the caller."""
+    logs: Path
+    strict_iam: bool = False
+    state_dir: Path | None = None
+    """Where state is kept from one process to the next; None: nothing is kept."""
+    workers_per_function: int = 4
+    overlay: Mapping[str, str] = field(default_factory=dict)
+    """Environment variables that every function gets in place of the template's."""
+    hidden_paths: tuple[str, ...] = ()
+    log_level: str = "WARNING"
+
+
+@dataclass(frozen=True)
+class Engine:
+    """A patched engine that is ready to be served."""
+
+    app: App
+    patched: Patched
+    endpoint: str
+    front_door: FrontDoor
+    started: threading.Event
+
+    def serve(self, sockets: list[socket.socket], *, until: Callable[[], Any]) -> None:
+        """Serve on the sockets until the coroutine that `until` returns is done; blocks."""
+        from hypercorn.asyncio import serve  # late: it is of the extra `local`
+        from hypercorn.config import Config as ServerConfig
+
+        config = ServerConfig()
+        config.bind = [f"fd://{sock.detach()}" for sock in sockets]
+        config.loglevel = "WARNING"
+        config.keep_alive_timeout = 75
+        config.graceful_timeout = 1
+        config.backlog = 512
+        asyncio.run(serve(self.front_door, config, shutdown_trigger=until))  # type: ignore[arg-type]
+
+
+def prepare(
+    settings: EngineSettings,
+    aws: socket.socket,
+    public: socket.socket,
+    *,
+    journal: ExecutionJournal | None = None,
+) -> Engine:
+    """Import and patch ministack for these sockets; nothing is served yet.
+
+    Raises:
+        PatchRefusedError: the installed ministack is not the one that the patches were written for.
+    """
+    _set_environment(settings, port_of(aws))
+    endpoint = f"http://{LOOPBACK}:{port_of(aws)}"
+    host = Host(
+        endpoint=endpoint,
+        folder=settings.tmp,
+        logs=settings.logs,
+        credentials=_execution_credentials,
+        overlay=settings.overlay,
+        hidden_paths=settings.hidden_paths,
+    )
+    patched = apply(PatchSettings(host, settings.workers_per_function, settings.strict_iam, journal))
+    from ministack import app as ministack  # type: ignore[import-untyped]  # late: reads the environment
+
+    started = threading.Event()
+    engine = with_control(_announcing(ministack.app, started), patched.workers)
+    return Engine(engine, patched, endpoint, FrontDoor(engine, port_of(public)), started)
+
+
+def _set_environment(settings: EngineSettings, port: int) -> None:
+    """What ministack reads when it is imported, and what keeps every SDK in this process on loopback."""
+    os.environ.update(
+        GATEWAY_PORT=str(port),
+        BIND_HOST=LOOPBACK,
+        MINISTACK_HOST=LOOPBACK,
+        MINISTACK_ACCOUNT_ID=ACCOUNT,
+        MINISTACK_REGION=REGION,
+        IOT_MTLS_ENABLED="0",
+        SFTP_ENABLED="0",
+        DOCKER_HOST=f"unix://{settings.tmp}/no-docker.sock",
+        AUTH="true" if settings.strict_iam else "false",
+        LOG_LEVEL=settings.log_level,
+        AWS_ACCESS_KEY_ID=ACCESS_KEY,
+        AWS_SECRET_ACCESS_KEY=ACCESS_KEY,
+        AWS_DEFAULT_REGION=REGION,
+        AWS_EC2_METADATA_DISABLED="true",
+        TMPDIR=str(settings.tmp),
+        S3_DATA_DIR=str(settings.tmp / "s3"),
+        STATE_DIR=str(settings.tmp / "state"),
+        PERSIST_STATE="0",
+    )
+    for name in ("AWS_ENDPOINT_URL", "AWS_PROFILE", "AWS_SESSION_TOKEN", "LAMBDA_EXECUTOR", "LAMBDA_STRICT"):
+        os.environ.pop(name, None)
+    tempfile.tempdir = str(settings.tmp)
+
+
+def _execution_credentials(config: Config) -> Mapping[str, str]:
+    from ministack.core.lambda_runtime import execution_credentials  # type: ignore[import-untyped]
+
+    credentials: Mapping[str, str] = execution_credentials(config)
+    return credentials
+
+
+def _announcing(engine: App, started: threading.Event) -> App:
+    """The engine, which sets `started` as soon as its services are up."""
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        async def announce(message: Mapping[str, Any]) -> None:
+            await send(message)
+            if message["type"] == "lifespan.startup.complete":
+                started.set()
+
+        await engine(scope, receive, announce if scope["type"] == "lifespan" else send)
+
+    return app

@@ -1,0 +1,56 @@
+"""Where the embedded AWS (ministack) is made to behave as AWS does, one module per service.
+
+Everything here replaces attributes of ministack's modules after its version and the parameters of each replaced
+function were checked; nothing of ministack is copied. tests/contract holds every behaviour that is patched in.
+"""
+
+from dataclasses import dataclass
+
+from a2a_serverless.local.patches import cloudformation, http_api, iam, lambda_, scheduler, task_tokens
+from a2a_serverless.local.patches.event_sources import Pollers
+from a2a_serverless.local.patches.lambda_ import Workers
+from a2a_serverless.local.patches.roles import RoleGate
+from a2a_serverless.local.patches.step_functions import ExecutionJournal, Executions
+from a2a_serverless.local.patches.target import PatchRefusedError, require_expected_version
+from a2a_serverless.local.worker import Host
+
+__all__ = ["PatchRefusedError", "PatchSettings", "Patched", "apply"]
+
+
+@dataclass(frozen=True)
+class PatchSettings:
+    """What the patches need to know of the stack that is started."""
+
+    host: Host
+    workers_per_function: int
+    strict_iam: bool
+    journal: ExecutionJournal | None = None
+
+
+@dataclass(frozen=True)
+class Patched:
+    """The parts of the patched engine that outlive the patching."""
+
+    executions: Executions
+    workers: Workers
+
+
+def apply(settings: PatchSettings) -> Patched:
+    """Patch ministack in this process; its environment variables must be set by now.
+
+    Raises:
+        PatchRefusedError: the installed ministack is not the one that the patches were written for.
+    """
+    require_expected_version()
+    gate = RoleGate(enforced=settings.strict_iam)
+    tokens = task_tokens.TaskTokens()
+    executions = Executions(tokens, gate, settings.journal)
+    workers = lambda_.patch(settings.host, workers_per_function=settings.workers_per_function)
+    Pollers(gate, batches_in_flight=settings.workers_per_function).patch()
+    task_tokens.patch(tokens)
+    executions.patch()
+    cloudformation.patch()
+    iam.patch(tokens)
+    http_api.patch()
+    scheduler.patch(gate)
+    return Patched(executions, workers)

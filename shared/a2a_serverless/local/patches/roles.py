@@ -1,0 +1,57 @@
+"""What an execution role may do, asked for the calls that ministack makes on a service's behalf.
+
+With `AUTH=true` ministack checks the calls that functions send over HTTP. What a state machine, an event source
+mapping or a schedule does happens inside, unchecked; the patches ask here first, so that a permission missing from
+the template is missing locally as well.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from a2a_serverless.local.patches.target import expect, module
+
+
+@dataclass(frozen=True)
+class Denied:
+    """The role does not allow a call."""
+
+    message: str
+    """The sentence that AWS would answer with."""
+
+
+class RoleGate:
+    """Decides by the policies of a role; allows everything unless `enforced`."""
+
+    def __init__(self, *, enforced: bool) -> None:
+        self._enforced = enforced
+        self._iam: Any = module("core.iam_evaluator")
+        expect(self._iam, "_gather_role_policies", signature="role_name, account_id")
+        expect(self._iam, "evaluate", signature="ctx, policies, limits")
+
+    def ask(self, role_arn: str, action: str, resource: str, *, session: str) -> Denied | None:
+        """Whether `role_arn` may perform `action` on the ARN `resource`; `session` names who acts, for the message."""
+        if not self._enforced:
+            return None
+        _, _, _, _, account, role = role_arn.split(":", 5)
+        name = role.rpartition("/")[2]
+        actor = f"arn:aws:sts::{account}:assumed-role/{name}/{session}"
+        context = self._iam.EvalContext(
+            principal_arn=actor,
+            principal_type="AssumedRole",
+            principal_account=account,
+            action=action,
+            resource_arn=resource,
+            region=_region(resource),
+        )
+        verdict = self._iam.evaluate(context, self._iam._gather_role_policies(name, account))
+        if verdict.decision == "Allow":
+            return None
+        return Denied(
+            f"User: {actor} is not authorized to perform: {action} on resource: {resource} "
+            f"because no identity-based policy allows the {action} action"
+        )
+
+
+def _region(arn: str) -> str:
+    parts = arn.split(":")
+    return parts[3] if len(parts) > 3 else ""

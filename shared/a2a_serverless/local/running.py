@@ -1,0 +1,107 @@
+"""One started stack: serves the engine, deploys the assembly into it, and says when it answers."""
+
+import asyncio
+import contextlib
+import signal
+import socket
+import threading
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from a2a_serverless.local.assembly import Progress
+from a2a_serverless.local.deploy import Deployed, Endpoint, deploy
+from a2a_serverless.local.engine import ACCESS_KEY, ACCOUNT, REGION, Engine
+from a2a_serverless.local.failure import StackFailedError
+
+_HTTP_API = "AWS::ApiGatewayV2::Api"
+_FIRST_REQUEST = "/.well-known/agent-card.json"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to deploy and whom to tell."""
+
+    assembly: Path
+    parameters: dict[str, str]
+    logs: Path
+    ready: Callable[[], None]
+
+
+@dataclass(eq=False)
+class _Ending:
+    """Ends the serving, from a signal or because the deployment failed."""
+
+    event: asyncio.Event = field(default_factory=asyncio.Event)
+    loop: asyncio.AbstractEventLoop | None = None
+    failure: StackFailedError | None = None
+
+    async def wait(self) -> None:
+        self.loop = asyncio.get_running_loop()
+        for name in (signal.SIGINT, signal.SIGTERM):
+            self.loop.add_signal_handler(name, self.event.set)
+        await self.event.wait()
+
+    def fail(self, failure: StackFailedError) -> None:
+        self.failure = failure
+        if self.loop:
+            self.loop.call_soon_threadsafe(self.event.set)
+
+
+def run(engine: Engine, plan: Plan, sockets: list[socket.socket], *, progress: Progress) -> None:
+    """Serve until a signal comes; blocks.
+
+    Raises:
+        StackFailedError: the stack could not be deployed.
+    """
+    ending = _Ending()
+    threading.Thread(target=_bring_up, args=(engine, plan, ending, progress), daemon=True).start()
+    try:
+        engine.serve(sockets, until=ending.wait)
+    finally:
+        engine.patched.workers.kill_all()
+    if ending.failure:
+        raise ending.failure
+
+
+def _bring_up(engine: Engine, plan: Plan, ending: _Ending, progress: Progress) -> None:
+    engine.started.wait()
+    try:
+        deployed = deploy(plan.assembly, endpoint_of(engine), parameters=plan.parameters)
+        engine.front_door.open(_api_id(deployed))
+        _check_answer(plan, progress)
+    except StackFailedError as failure:
+        ending.fail(failure)
+    except Exception as error:  # whatever it is, the person must not wait for a READY that never comes
+        ending.fail(StackFailedError(f"the stack could not be deployed: {type(error).__name__}: {error}"))
+        raise
+    else:
+        plan.ready()
+        with contextlib.suppress(Exception):  # warming is a favour
+            engine.patched.workers.warm_all()
+
+
+def endpoint_of(engine: Engine) -> Endpoint:
+    """The engine as a place to deploy to."""
+    return Endpoint(url=engine.endpoint, region=REGION, account=ACCOUNT, access_key=ACCESS_KEY)
+
+
+def _api_id(deployed: Deployed) -> str:
+    match deployed.physical_ids(_HTTP_API):
+        case [api_id]:
+            return api_id
+        case found:
+            raise StackFailedError(f"stack {deployed.name} has {len(found)} HTTP APIs: expected one")
+
+
+def _check_answer(plan: Plan, progress: Progress) -> None:
+    """Send the first request, which also starts the api function; a failing one is said, not hidden."""
+    url = plan.parameters["PublicUrl"] + _FIRST_REQUEST
+    try:
+        with urllib.request.urlopen(url, timeout=60):
+            return
+    except urllib.error.HTTPError as error:
+        if error.code >= 500:
+            progress(f"the api function fails ({error.code}): see {plan.logs / 'api.log'}")

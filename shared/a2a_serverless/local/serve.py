@@ -1,0 +1,170 @@
+"""Serves the synthesized stack on loopback until it is told to stop: `python -m a2a_serverless.local.serve`.
+
+Environment:
+    PORT        public port, default 8080; 0: any free one
+    AWS_PORT    port of the embedded AWS, default any free one
+    AGENT       import string, or `name=import,name2=import2`; default functions.agents.freight:agent
+    AUTH        `none` (default) or `dev`: tokens of the development issuer are required
+    STRICT_IAM  `1`: every call needs the permission that the template gives
+    STATE_DIR   folder that keeps the stack's state, also over a hard kill; default: nothing is kept
+    LOG_LEVEL   level of the engine's own log on stderr, default WARNING
+    LOCAL_LAMBDA_WORKERS  concurrent environments per function, default 4
+    A2A_ENV_*   set the variable * for every function, in place of the template's value
+
+Prints one line `READY {"url": ..., "aws_endpoint": ..., "agents": [...]}` on stdout once the stack answers; says on
+stderr what takes long and what went wrong. The functions' logs are in `.local/<port>/logs/<hop>.log`.
+"""
+
+import json
+import os
+import signal
+import sys
+import threading
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from a2a_serverless.local.agents import DEFAULT, Agent, AgentError, parse, require_importable, spelled
+from a2a_serverless.local.assembly import SynthError, assembly, stage_code
+from a2a_serverless.local.clone import NoCloneError, repository_root, run_folder
+from a2a_serverless.local.failure import StackFailedError
+from a2a_serverless.local.ports import LOOPBACK, PortTakenError, listen, port_of
+
+EXIT_REFUSED = 2
+"""Exit status when something was given that cannot be served."""
+
+
+STOP_WITH_STDIN = "LOCAL_STOP_WITH_STDIN"
+"""Set by a test: stop when standard input is closed, so that no stack outlives the test run."""
+
+
+class SettingError(Exception):
+    """An environment variable has a value that means nothing."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What one `serve` was told."""
+
+    port: int
+    aws_port: int
+    agents: list[Agent]
+    dev_auth: bool
+    strict_iam: bool
+    state_dir: Path | None
+    log_level: str
+    workers: int
+    overlay: Mapping[str, str]
+    assembly: Path | None
+    """A ready assembly to deploy in place of the clone's own (a test edited its template)."""
+
+    @classmethod
+    def from_env(cls, env: Mapping[str, str]) -> "Settings":
+        """Read the settings.
+
+        Raises:
+            SettingError, AgentError: with a sentence that names the variable.
+        """
+        state_dir, given = env.get("STATE_DIR"), env.get("LOCAL_ASSEMBLY")
+        return cls(
+            port=_number(env, "PORT", 8080),
+            aws_port=_number(env, "AWS_PORT", 0),
+            agents=parse(env.get("AGENT") or DEFAULT),
+            dev_auth=_one_of(env, "AUTH", ("none", "dev")) == "dev",
+            strict_iam=_one_of(env, "STRICT_IAM", ("0", "1")) == "1",
+            state_dir=Path(state_dir).absolute() if state_dir else None,
+            log_level=env.get("LOG_LEVEL", "WARNING").upper(),
+            workers=_number(env, "LOCAL_LAMBDA_WORKERS", 4),
+            overlay={k.removeprefix("A2A_ENV_"): v for k, v in env.items() if k.startswith("A2A_ENV_")},
+            assembly=Path(given) if given else None,
+        )
+
+
+def main(env: Mapping[str, str]) -> int:
+    """Serve as `env` says; returns the exit status."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    if env.get(STOP_WITH_STDIN):
+        threading.Thread(target=_stop_with_stdin, daemon=True).start()
+    try:
+        settings = Settings.from_env(env)
+        with ExitStack() as closing:
+            _serve(settings, closing)
+    except (AgentError, NoCloneError, PortTakenError, SettingError, SynthError) as refusal:
+        progress(str(refusal))
+        return EXIT_REFUSED
+    except StackFailedError as failure:
+        progress(str(failure))
+        return 1
+    except KeyboardInterrupt:
+        pass
+    return 0
+
+
+def _stop_with_stdin() -> None:
+    """Whoever started this process is gone: stop as if told to."""
+    sys.stdin.buffer.read()
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+def progress(message: str) -> None:
+    """One line for the person who waits."""
+    print(message, file=sys.stderr, flush=True)
+
+
+def _serve(settings: Settings, closing: ExitStack) -> None:
+    public = closing.enter_context(listen(settings.port, variable="PORT"))
+    aws = closing.enter_context(listen(settings.aws_port, variable="AWS_PORT"))
+    root = repository_root()
+    folder = run_folder(root, port_of(public))
+    folder.open()
+    closing.callback(folder.close)
+    code = stage_code(root, folder.tmp / "staged")
+    require_importable(settings.agents, code)
+    prepared = settings.assembly or assembly(root, folder.tmp / "assembly", progress=progress)
+
+    # Late: ministack and boto3 take a second to import, and a refusal need not wait for them.
+    from a2a_serverless.local.engine import EngineSettings, prepare
+    from a2a_serverless.local.running import Plan, run
+
+    engine = prepare(
+        EngineSettings(
+            tmp=folder.tmp,
+            logs=folder.logs,
+            strict_iam=settings.strict_iam,
+            state_dir=settings.state_dir,
+            workers_per_function=settings.workers,
+            overlay=settings.overlay,
+            hidden_paths=(str(root), str(root / "shared")),
+            log_level=settings.log_level,
+        ),
+        aws,
+        public,
+    )
+    url = f"http://{LOOPBACK}:{port_of(public)}"
+    parameters = {"PublicUrl": url, "Agents": spelled(settings.agents), "Issuers": "[]"}
+    ready = {"url": url, "aws_endpoint": engine.endpoint, "agents": [agent.name for agent in settings.agents]}
+    plan = Plan(prepared, parameters, logs=folder.logs, ready=lambda: _say_ready(ready))
+    run(engine, plan, [public, aws], progress=progress)
+
+
+def _say_ready(ready: Mapping[str, object]) -> None:
+    print(f"READY {json.dumps(ready)}", flush=True)
+
+
+def _number(env: Mapping[str, str], name: str, default: int) -> int:
+    value = env.get(name) or str(default)
+    if not value.isdecimal():
+        raise SettingError(f"{name}={value} is no number")
+    return int(value)
+
+
+def _one_of(env: Mapping[str, str], name: str, known: tuple[str, ...]) -> str:
+    value = env.get(name) or known[0]
+    if value not in known:
+        raise SettingError(f"{name}={value} is unknown: it should be {' or '.join(known)}")
+    return value
+
+
+if __name__ == "__main__":
+    sys.exit(main(os.environ))
