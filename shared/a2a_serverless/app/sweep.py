@@ -7,12 +7,14 @@ at again later; one that has not gets its effects again, which is harmless for t
 import logging
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from enum import StrEnum
 from typing import Final
 
 from a2a_serverless.app.expire import Expiry, expire
-from a2a_serverless.app.ports import Clock, DueTasks, TaskStore
+from a2a_serverless.app.ports import Clock, DeliveryStore, DueTasks, TaskStore
 from a2a_serverless.app.relay import Relay, relay_change
-from a2a_serverless.core.head import Head
+from a2a_serverless.core.delivery_state import DeliveryState
+from a2a_serverless.core.head import Head, Wait
 from a2a_serverless.errors import Conflict
 from a2a_serverless.types import TaskKey
 
@@ -28,6 +30,7 @@ class Sweeper:
 
     tasks: TaskStore
     due: DueTasks
+    deliveries: DeliveryStore
     relay: Relay
     expiry: Expiry
     clock: Clock
@@ -45,52 +48,87 @@ def sweep(sweeper: Sweeper) -> Swept:
     """Look at the tasks whose time has come, and put back what is stuck."""
     now = sweeper.clock()
     keys = sweeper.due.due_before(now, limit=_BATCH)
-    found = [(key.task_id, why) for key in keys if (why := _look(sweeper, key, now))]
+    found = [(key.task_id, why) for key in keys for why in _look(sweeper, key, now)]
     for task_id, why in found:
         log.warning("swept", extra={"task_id": task_id, "why": why})
     return Swept(len(keys), tuple(found))
 
 
-def _look(sweeper: Sweeper, key: TaskKey, now: datetime) -> str:
-    """Put one task back if it is stuck; answers why it was, or nothing."""
+def _look(sweeper: Sweeper, key: TaskKey, now: datetime) -> tuple[str, ...]:
+    """Put back what is stuck of one task; answers what that was."""
     head = sweeper.tasks.head(key, now=now)
     if head is None:
-        return ""
+        return ()
     why = stuck(head, now)
-    if why == "wait overdue" and head.wait is not None:
+    if why is Stuck.WAIT_OVERDUE and head.wait is not None:
         expire(sweeper.expiry, key, head.wait.number)
-    elif why:
+    elif why is not None:
         relay_change(sweeper.relay, None, head)
+    untold = _retell(sweeper, head, now)
     _postpone(sweeper, head, now)
-    return why
+    return (*([why.value] if why else []), *untold)
+
+
+def _retell(sweeper: Sweeper, head: Head, now: datetime) -> tuple[str, ...]:
+    """Nudges that should be under way and are not, sent on their way again."""
+    lost = [config for config in head.push if _is_untold(sweeper.deliveries.delivery(head.key, config), head, now)]
+    for config in lost:
+        sweeper.relay.nudges.enqueue_nudge(head.key, config, head.nudge_seq)
+    return tuple(f"nudge lost: {config}" for config in lost)
+
+
+def _is_untold(state: DeliveryState, head: Head, now: datetime) -> bool:
+    if state.disabled is not None or state.settled_seq >= head.nudge_seq:
+        return False
+    overdue = state.pending.next_at if state.pending else head.status.timestamp or head.created_at
+    return overdue + LOOK_AGAIN < now
 
 
 def _postpone(sweeper: Sweeper, head: Head, now: datetime) -> None:
     try:
-        sweeper.due.postpone(head, None if head.is_over else _look_again(head, now))
+        sweeper.due.postpone(head, _look_again(sweeper, head, now))
     except Conflict:
         log.info("the task moved on while it was swept", extra={"task_id": head.key.task_id})
 
 
-def _look_again(head: Head, now: datetime) -> datetime:
+def _look_again(sweeper: Sweeper, head: Head, now: datetime) -> datetime | None:
+    """When there is something to look at again; None when the task has ended and everybody was told."""
+    untold = [
+        state.pending.next_at if state.pending else now
+        for config in head.push
+        if (state := sweeper.deliveries.delivery(head.key, config)).disabled is None
+        and state.settled_seq < head.nudge_seq
+    ]
+    if untold:
+        return max(min(untold), now) + LOOK_AGAIN
+    if head.is_over:
+        return None
     if head.wait is not None and head.wait_token:
         return max(head.wait.until, now) + LOOK_AGAIN
     return now + LOOK_AGAIN
 
 
-def stuck(head: Head, now: datetime) -> str:
-    """Why a task does not go on by itself; nothing if it does."""
+class Stuck(StrEnum):
+    """Why a task does not go on by itself."""
+
+    TURN_NOT_TAKEN = "turn not taken"
+    RUNNER_DIED = "runner died"
+    WAIT_NOT_HELD = "wait not held"
+    WAIT_OVERDUE = "wait overdue"
+
+
+def stuck(head: Head, now: datetime) -> Stuck | None:
+    """Why a task does not go on by itself; None if it does. Asked no sooner than a minute after it last moved."""
     if head.is_over:
-        return ""
+        return None
     if head.wait is not None:
-        return _stuck_wait(head, now)
+        return _stuck_wait(head.wait, head.wait_token, now)
     if head.lease is not None:
-        return "runner died" if head.lease.until < now else ""
-    return "turn not taken"
+        return Stuck.RUNNER_DIED if head.lease.until < now else None
+    return Stuck.TURN_NOT_TAKEN
 
 
-def _stuck_wait(head: Head, now: datetime) -> str:
-    wait = head.wait
-    if wait is not None and wait.until + LOOK_AGAIN < now:
-        return "wait overdue"
-    return "" if head.wait_token else "wait not held"
+def _stuck_wait(wait: Wait, token: str, now: datetime) -> Stuck | None:
+    if wait.until + LOOK_AGAIN < now:
+        return Stuck.WAIT_OVERDUE
+    return None if token else Stuck.WAIT_NOT_HELD
