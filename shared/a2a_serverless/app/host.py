@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from a2a_serverless.agent.agent import Agent
-from a2a_serverless.app.ports import Clock, Ids, Pause, PushStore, Sealer, TaskStore
+from a2a_serverless.app.ports import Clock, Ids, Pause, PushStore, Receipts, Sealer, TaskStore
 from a2a_serverless.core.head import Rules
 from a2a_serverless.types import AgentCard, Caller, Scope
 
@@ -19,6 +19,7 @@ class Host:
     card: AgentCard
     tasks: TaskStore
     push: PushStore
+    receipts: Receipts
     sealer: Sealer
     check_url: Callable[[str], str]
     """The registration grammar: the normalised URL, or InvalidParams."""

@@ -1,12 +1,16 @@
 """GetTask and ListTasks: what a caller may see, as he asked to see it. Reading never changes anything."""
 
+import logging
 from dataclasses import dataclass
 from datetime import datetime
 
 from a2a_serverless.app.host import Host
 from a2a_serverless.app.ports import Listed, ListQuery, Position
+from a2a_serverless.core.head import Head
 from a2a_serverless.errors import InvalidParams, TaskNotFound
 from a2a_serverless.types import Caller, Task, TaskKey, TaskState
+
+log = logging.getLogger(__name__)
 
 LARGEST_PAGE = 100
 DEFAULT_PAGE = 50
@@ -46,7 +50,18 @@ def get(host: Host, caller: Caller, task_id: str, *, history_length: int | None 
     record = host.tasks.read(TaskKey(host.scope(caller), task_id), now=host.clock())
     if record is None:
         raise TaskNotFound
+    _acknowledge(host, record.head)
     return record.task(history_length=history_length)
+
+
+def _acknowledge(host: Host, head: Head) -> None:
+    """Whoever fetched the task need not be told of it again. A receipt that is lost costs one nudge too many."""
+    if not head.push or not head.nudge_seq:
+        return
+    try:
+        host.receipts.mark_fetched(head.key, head.nudge_seq)
+    except Exception:
+        log.warning("a receipt was lost", extra={"task_id": head.key.task_id}, exc_info=True)
 
 
 def list_tasks(host: Host, caller: Caller, request: ListRequest) -> TaskPage:
