@@ -1,6 +1,7 @@
 """Checks that the agents which a deployment names are there, by reading their sources and importing nothing."""
 
 import ast
+import difflib
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -58,8 +59,9 @@ def _check_attribute(name: str, module: str, attribute: str, file: Path) -> None
         ) from None
     defined = set(_defined(tree.body))
     if attribute not in defined and "*" not in defined:
-        public = ", ".join(sorted(each for each in defined if not each.startswith("_"))) or "nothing"
-        raise Refusal(f"agent {name!r}: the module {module!r} has no {attribute!r} at its top level; it has {public}")
+        close = difflib.get_close_matches(attribute, defined, n=1)
+        hint = f"; did you mean {close[0]!r}?" if close else ""
+        raise Refusal(f"agent {name!r}: the module {module!r} has no {attribute!r} at its top level{hint}")
 
 
 def _defined(statements: Iterable[ast.stmt]) -> Iterator[str]:
@@ -83,3 +85,5 @@ def _bound(statement: ast.stmt) -> Iterator[str]:
             yield node.id
     for field in ("body", "orelse", "finalbody"):
         yield from _defined(getattr(statement, field, ()))
+    for handler in getattr(statement, "handlers", ()):
+        yield from _defined(handler.body)

@@ -8,7 +8,7 @@ from constructs import Construct
 from a2a_serverless.aws.settings import Variable
 
 from .context import Choices
-from .function import HopFunction, Host, log_group, rules
+from .function import HopFunction, Host, accept, log_group, rules
 from .sealing import Sealing
 from .tasks import Tasks
 
@@ -100,10 +100,15 @@ class Api(Construct):
         )
         may("dynamodb:Query", on=tasks.owner_index_arn)
         sealing.allow_sealing_secrets(self.function)
-        aws_apigatewayv2.HttpRoute(
+        route = aws_apigatewayv2.HttpRoute(
             self,
             "Everything",
             http_api=front_door.http,
             route_key=aws_apigatewayv2.HttpRouteKey.DEFAULT,
             integration=aws_apigatewayv2_integrations.HttpLambdaIntegration("Integration", self.function),
+        )
+        accept(
+            route,
+            "APIG4",
+            because="the function checks the token itself: cards are public, and 401 must say which scheme to use",
         )

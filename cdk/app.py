@@ -6,16 +6,15 @@ import os
 import sys
 import sysconfig
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+from aws_cdk import App, aws_lambda
 
 from .agents import Place, check_agents
 from .code import Target, stage
 from .context import Choices, Refusal, read
-
-if TYPE_CHECKING:
-    from aws_cdk import App
+from .stack import A2aServerless
 
 ROOT = Path(__file__).resolve().parent.parent
 DEFAULT_OUT = "cdk.out"
@@ -31,26 +30,12 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def build(context: Mapping[str, str], out: Path) -> "App":
-    """Make the app of one deployment, to be synthesized into the folder `out`.
+def build_code(choices: Choices, folder: Path) -> Path:
+    """Stage the code that was chosen into an empty folder, and check that its agents are in it.
 
     Raises:
-        Refusal: the context asks for something that cannot stand.
+        Refusal: an agent is not there, or the requirements cannot be had.
     """
-    from aws_cdk import App, aws_lambda  # three seconds, which a refused command line need not wait for
-
-    from .stack import A2aServerless
-
-    app = App(outdir=str(out), context=_project_context(), post_cli_context=dict(context))
-    choices = read(app.node.try_get_context)
-    with tempfile.TemporaryDirectory(prefix="a2a-serverless-") as folder:
-        staged = _stage(choices, Path(folder))
-        A2aServerless(app, choices=choices, code=aws_lambda.Code.from_asset(str(staged)))
-    return app
-
-
-def _stage(choices: Choices, folder: Path) -> Path:
-    """Stage the code that was chosen, and check that its agents are in it."""
     staged = stage(
         folder,
         runtime_requirements=not choices.is_local,
@@ -59,6 +44,20 @@ def _stage(choices: Choices, folder: Path) -> Path:
     )
     check_agents(choices.agents, _places(choices, staged))
     return staged
+
+
+def build(context: Mapping[str, str], out: Path, *, code: Callable[[Choices, Path], Path] = build_code) -> App:
+    """Make the app of one deployment, to be synthesized into the folder `out`; `code` fills a folder with the asset.
+
+    Raises:
+        Refusal: the context asks for something that cannot stand.
+    """
+    app = App(outdir=str(out), context=_project_context(), post_cli_context=dict(context))
+    choices = read(app.node.try_get_context)
+    with tempfile.TemporaryDirectory(prefix="a2a-serverless-") as folder:
+        asset = aws_lambda.Code.from_asset(str(code(choices, Path(folder))))
+        A2aServerless(app, choices=choices, code=asset)
+    return app
 
 
 def _places(choices: Choices, staged: Path) -> Sequence[Place]:

@@ -78,7 +78,7 @@ def compile_command(target: Path, interpreter: str) -> list[str]:
     """The command that adds byte code which is never checked against the sources.
 
     Files in a Lambda package have no times to check by, and one that is checked and found wanting is compiled again at
-    each cold start, which doubles it. The paths in it are those on Lambda, so that the same sources give the same bytes.
+    each cold start, which doubles it. The paths in it are those on Lambda, so that equal sources give equal bytes.
     """
     return [
         interpreter,

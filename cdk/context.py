@@ -60,6 +60,11 @@ class Choices:
         """Whether this is a run on one machine, which may be thrown away."""
         return self.stage == LOCAL
 
+    @property
+    def authentication_is_off(self) -> bool:
+        """Whether anybody may use the agents: so in a local run by default, elsewhere only if told so in words."""
+        return self.issuers == "[]"
+
 
 def read(context: Callable[[str], object]) -> Choices:
     """Read the choices of one deployment; `context` gives a key's value or None, as `node.try_get_context` does.

@@ -6,7 +6,17 @@ A role starts with nothing but its own log; what else it may do is said action b
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from aws_cdk import CfnParameter, Duration, RemovalPolicy, aws_iam, aws_lambda, aws_logs, aws_sqs
+from aws_cdk import (
+    Acknowledgment,
+    CfnParameter,
+    Duration,
+    RemovalPolicy,
+    Validations,
+    aws_iam,
+    aws_lambda,
+    aws_logs,
+    aws_sqs,
+)
 from constructs import Construct
 
 from a2a_serverless.aws.settings import Variable
@@ -98,3 +108,8 @@ def log_group(scope: Construct, name: str, *, choices: Choices) -> aws_logs.LogG
 def removal(choices: Choices) -> RemovalPolicy:
     """What happens to stored things when the stack goes: only a local run's are thrown away."""
     return RemovalPolicy.DESTROY if choices.is_local else RemovalPolicy.RETAIN
+
+
+def accept(construct: Construct, rule: str, *, because: str) -> None:
+    """Stand by what a rule of cdk-nag would not have, for this construct alone."""
+    Validations.of(construct).acknowledge(Acknowledgment(id=f"AwsSolutions::AwsSolutions-{rule}", reason=because))

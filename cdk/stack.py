@@ -80,6 +80,7 @@ class A2aServerless(Stack):
             self,
             "PublicUrl",
             default=choices.public_url,
+            allowed_pattern=None if choices.is_local else r"(https://[^\s?#]+)?",
             description="The address that partners use; empty: the API's own",
         )
         given = CfnCondition(self, "PublicUrlGiven", expression=Fn.condition_not(Fn.condition_equals(public_url, "")))
@@ -96,6 +97,7 @@ class A2aServerless(Stack):
                 self,
                 "Issuers",
                 default=choices.issuers,
+                allowed_pattern=None if choices.authentication_is_off else r'\[\s*\{.*"issuer".*\}\s*\]',
                 description="JSON list of trusted token issuers: [{issuer, audience, jwks_uri}]; [] lets everybody in",
             ),
             public_url=Fn.condition_if(given.logical_id, public_url.value_as_string, front_door.url).to_string(),

@@ -30,7 +30,7 @@ from a2a_serverless.aws.settings import (
     Variable,
 )
 
-from .function import HopFunction, Host, removal, rules
+from .function import HopFunction, Host, accept, removal, rules
 from .queues import dead_letters, feed, work_queue
 from .sealing import Sealing
 
@@ -140,6 +140,7 @@ class Relay(Construct):
     ) -> None:
         super().__init__(scope, name)
         self.dead_letters = dead_letters(self, "DeadLetters", host=host)
+        accept(self.dead_letters, "SQS3", because="it holds the dead letters of a stream, not of another queue")
         self.function = HopFunction(
             self,
             "relay",

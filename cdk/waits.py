@@ -7,7 +7,7 @@ from constructs import Construct
 
 from a2a_serverless.aws.settings import Variable
 
-from .function import HopFunction, Host, removal, rules
+from .function import HopFunction, Host, accept, removal, rules
 from .tasks import Tasks
 
 DEFINITION = Path(__file__).with_name("await_input.asl.json")
@@ -59,6 +59,14 @@ class AwaitInput(Construct):
             },
             role=role,
             removal_policy=removal(host.choices),
+        )
+        accept(
+            self.machine,
+            "SF1",
+            because="a Standard execution keeps its history for 90 days, and log delivery needs a grant on everything",
+        )
+        accept(
+            self.machine, "SF2", because="a wait calls one function at its end; the functions log under the task's id"
         )
 
 
