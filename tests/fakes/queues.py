@@ -1,0 +1,73 @@
+"""Queues, dead letters and waits in memory: lists of what was asked for, which a test works off itself."""
+
+from dataclasses import dataclass, field
+
+from a2a_serverless.core.head import Wait
+from a2a_serverless.types import TaskKey
+
+
+@dataclass(frozen=True)
+class QueuedTurn:
+    """A turn that is due."""
+
+    key: TaskKey
+    turn: int
+
+
+@dataclass(frozen=True)
+class QueuedCancel:
+    """A task that was canceled."""
+
+    key: TaskKey
+
+
+@dataclass(frozen=True)
+class QueuedNudge:
+    """A webhook that may have to hear of `seq`, after a delay."""
+
+    key: TaskKey
+    config_id: str
+    seq: int
+    delay_seconds: int = 0
+
+
+@dataclass
+class MemoryQueues:
+    """TurnQueue, NudgeQueue and DeadLetters. What was enqueued is in lists, oldest first."""
+
+    turns: list[QueuedTurn] = field(default_factory=list)
+    cancels: list[QueuedCancel] = field(default_factory=list)
+    nudges: list[QueuedNudge] = field(default_factory=list)
+    buried: list[tuple[QueuedTurn | QueuedNudge, str]] = field(default_factory=list)
+    """What went to the dead letters, with the reason."""
+
+    def enqueue_turn(self, key: TaskKey, turn: int) -> None:
+        self.turns.append(QueuedTurn(key, turn))
+
+    def enqueue_cancel_notice(self, key: TaskKey) -> None:
+        self.cancels.append(QueuedCancel(key))
+
+    def enqueue_nudge(self, key: TaskKey, config_id: str, seq: int, *, delay_seconds: int = 0) -> None:
+        if not 0 <= delay_seconds <= 900:
+            raise ValueError("SQS delays by 0 to 900 seconds")
+        self.nudges.append(QueuedNudge(key, config_id, seq, delay_seconds))
+
+    def bury_turn(self, key: TaskKey, turn: int, reason: str) -> None:
+        self.buried.append((QueuedTurn(key, turn), reason))
+
+    def bury_nudge(self, key: TaskKey, config_id: str, seq: int, reason: str) -> None:
+        self.buried.append((QueuedNudge(key, config_id, seq), reason))
+
+
+@dataclass
+class MemoryWaits:
+    """WaitRunner: which waits are held, by task and number, and which tokens were let go."""
+
+    held: dict[tuple[TaskKey, int], Wait] = field(default_factory=dict)
+    ended: list[str] = field(default_factory=list)
+
+    def start_wait(self, key: TaskKey, wait: Wait) -> None:
+        self.held.setdefault((key, wait.number), wait)
+
+    def end_wait(self, token: str) -> None:
+        self.ended.append(token)
