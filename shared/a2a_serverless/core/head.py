@@ -132,8 +132,8 @@ class Head:
     expires_at: datetime | None = None
     tail: tuple[Entry, ...] = ()
     """The newest entries, which travel with the head; the store alone fills and seals it."""
-    sealed: int = 0
-    """How many sealed segments of the journal precede the tail; the store's."""
+    sealed: str = ""
+    """The newest sealed segment of the journal, which precedes the tail; a name that only the store understands."""
 
     @property
     def state(self) -> TaskState:
