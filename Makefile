@@ -54,7 +54,7 @@ setup: $(VENV)/.ready ## Install what is needed, inside the clone
 
 .PHONY: demo
 demo: $(VENV)/.ready .venv-partner/.ready ## Drive one task from send through a human wait to a verified nudge
-	@$(BIN)/python -m a2a_serverless.local.demo
+	@$(BIN)/python examples/demo.py
 
 .PHONY: serve
 serve: $(VENV)/.ready ## Serve AGENT on PORT until Ctrl-C (AUTH=none|dev, STRICT_IAM=1, STATE_DIR=folder)
