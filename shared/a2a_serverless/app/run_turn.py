@@ -145,6 +145,7 @@ def _run(runner: Runner, head: Head) -> Outcome:
         clock=runner.clock,
         callback_url=lambda: runner.callbacks.address(head.key, head.waits + 1),
     )
+    writer.begin()
     memory = ContextMemory(runner.contexts, head.key.scope, head.context_id)
     turn = _turn(runner, head, record, writer, memory)
     try:

@@ -12,6 +12,7 @@ from typing import Final
 from a2a_serverless.agent.turn import TurnEnded
 from a2a_serverless.app.ports import Clock, TaskStore
 from a2a_serverless.core import turns
+from a2a_serverless.core.advance import status
 from a2a_serverless.core.head import Change, Head, Rules
 from a2a_serverless.core.journal import ArtifactChanged, Entry, StatusChanged
 from a2a_serverless.core.turns import Ending
@@ -54,6 +55,8 @@ class TurnWriter:
         self._lost: LeaseLost | None = None
         self._ending: Ending | None = None
         self._finished = False
+        self._only_began = False
+        """Whether nothing is buffered but that the run began: what the agent says of it is better."""
 
     @property
     def head(self) -> Head:
@@ -79,12 +82,21 @@ class TurnWriter:
         """An address that resumes the wait this turn ends with."""
         return self._callback_url()
 
+    def begin(self) -> None:
+        """A task that was queued is WORKING now; written with the first thing the agent says, or by a tick."""
+        if self._head.state is TaskState.SUBMITTED:
+            self.say(status(TaskState.WORKING, self._clock()))
+            self._only_began = True
+
     def say(self, entry: Entry) -> None:
         """Take an entry; written when enough came together, or by the next tick after 250 ms."""
         with self._lock:
             self._still_mine()
             if not self._buffer:
                 self._buffered_since = self._clock()
+            elif self._only_began and isinstance(entry, StatusChanged):
+                self._buffer.clear()
+            self._only_began = False
             self._buffer.append(entry)
             self._buffered_bytes += _size(entry)
             if self._buffered_bytes >= FLUSH_BYTES:
@@ -143,6 +155,7 @@ class TurnWriter:
     def _taken(self) -> tuple[Entry, ...]:
         entries = tuple(self._buffer)
         self._buffer.clear()
+        self._only_began = False
         self._buffered_bytes, self._buffered_since = 0, None
         return entries
 
@@ -182,7 +195,7 @@ def _size(entry: Entry) -> int:
     match entry:
         case ArtifactChanged(artifact):
             return len(artifact.to_json())
-        case StatusChanged(status):
-            return len(status.to_json())
+        case StatusChanged(new):
+            return len(new.to_json())
         case _:
             return 0
