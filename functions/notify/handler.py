@@ -1,0 +1,31 @@
+"""notify: SQS `nudges` -> Lambda. Works off a batch of arrivals side by side, so that a slow partner delays no other."""
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from a2a_serverless.app.notify import notify
+from a2a_serverless.aws.queues import nudge_of
+from functions import wiring
+from functions.logs import log_as
+
+log = log_as("notify")
+
+
+def handler(event: dict[str, Any], _context: object) -> dict[str, Any]:
+    """Answers the messages that must come again."""
+    records = event["Records"]
+    with ThreadPoolExecutor(max_workers=len(records)) as pool:
+        settled = list(pool.map(_work_off, records))
+    failed = [record["messageId"] for record, ok in zip(records, settled, strict=True) if not ok]
+    return {"batchItemFailures": [{"itemIdentifier": message} for message in failed]}
+
+
+def _work_off(record: dict[str, Any]) -> bool:
+    try:
+        arrival = nudge_of(record["body"])
+        result = notify(wiring.notifier(), arrival.key, arrival.config_id, arrival.seq)
+    except Exception:
+        log.exception("a nudge was not worked off", extra={"message": record["messageId"]})
+        return False
+    log.info("nudge", extra={"task_id": arrival.key.task_id, "seq": arrival.seq, "result": result})
+    return True

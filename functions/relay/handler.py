@@ -1,0 +1,23 @@
+"""relay: DynamoDB Streams -> Lambda. Reads the two images of a change and carries out what follows from it."""
+
+from typing import Any
+
+from a2a_serverless.app.relay import relay_change
+from a2a_serverless.aws.stream_images import changed_heads
+from functions import wiring
+from functions.logs import log_as
+
+log = log_as("relay")
+
+
+def handler(event: dict[str, Any], _context: object) -> dict[str, Any]:
+    """Stop at the first record that fails: the stream begins there again, and what follows keeps its order."""
+    for record in event["Records"]:
+        try:
+            old, new = changed_heads(record)
+            relay_change(wiring.relay(), old, new)
+        except Exception:
+            sequence = record["dynamodb"]["SequenceNumber"]
+            log.exception("a change was not relayed", extra={"sequence": sequence})
+            return {"batchItemFailures": [{"itemIdentifier": sequence}]}
+    return {"batchItemFailures": []}
