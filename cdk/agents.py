@@ -26,16 +26,20 @@ def check_agents(agents: str, places: Sequence[Place]) -> None:
     Raises:
         Refusal: the list cannot be read, or names what is not there; says what was looked for and where.
     """
-    seen: set[str] = set()
-    for text in agents.split(","):
-        match = _AGENT.fullmatch(text.strip())
-        if match is None:
-            raise Refusal(f"agents={agents!r} should be name=import.path:attribute, comma separated; {text!r} is not")
-        name, module, attribute = match.groups()
-        if name in seen:
+    named = [_read(agents, text) for text in agents.split(",")]
+    names = [name for name, _, _ in named]
+    for name, module, attribute in named:
+        if names.count(name) > 1:
             raise Refusal(f"agents={agents!r} names the agent {name!r} twice")
-        seen.add(name)
         _check_attribute(name, module, attribute, _module_file(name, module, places))
+
+
+def _read(agents: str, text: str) -> tuple[str, str, str]:
+    match = _AGENT.fullmatch(text.strip())
+    if match is None:
+        raise Refusal(f"agents={agents!r} should be name=import.path:attribute, comma separated; {text!r} is not")
+    name, module, attribute = match.groups()
+    return name, module, attribute
 
 
 def _module_file(name: str, module: str, places: Sequence[Place]) -> Path:

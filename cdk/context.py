@@ -111,7 +111,7 @@ class _Told:
 
     def number(self, key: str, default: int, *, least: int = 1, most: int = 2**31 - 1) -> int:
         value = self.text(key, str(default))
-        if not re.fullmatch(r"-?\d{1,12}", value) or not least <= int(value) <= most:
+        if not re.fullmatch(r"-?[0-9]{1,12}", value) or not least <= int(value) <= most:
             raise Refusal(f"{key}={value!r} should be a whole number from {least} to {most}")
         return int(value)
 
@@ -159,13 +159,15 @@ def _issuers(told: _Told, *, stage: str) -> str:
             f"stage {stage!r} has no issuer, so anybody could use its agents: give -c issuer=https://... and "
             f"-c audience=..., or say -c authentication={NO_AUTHENTICATION}"
         )
-    return json.dumps([_issuer(told, issuer=issuer, audience=audience)] if issuer else [])
+    return json.dumps([_issuer(told, issuer=issuer, audience=audience, local=stage == LOCAL)] if issuer else [])
 
 
-def _issuer(told: _Told, *, issuer: str, audience: str) -> Mapping[str, str]:
+def _issuer(told: _Told, *, issuer: str, audience: str, local: bool) -> Mapping[str, str]:
+    """One issuer; in the clear only on one machine, because the keys that decide who is who are fetched there."""
     jwks = told.text("jwks_uri", "")
+    schemes = "https?" if local else "https"
     for key, url in (("issuer", issuer), ("jwks_uri", jwks)):
-        if url and not re.fullmatch(r"https?://\S+", url):
+        if url and not re.fullmatch(schemes + r"://\S+", url):
             raise Refusal(f"{key}={url!r} should be an https address")
     return {"issuer": issuer, "audience": audience, **({"jwks_uri": jwks} if jwks else {})}
 
