@@ -82,7 +82,8 @@ def _die_with_host(pipe: int) -> None:
 
 
 def _import_handler(name: str) -> Handler:
-    sys.path[:] = [os.environ["LAMBDA_TASK_ROOT"], *(p for p in sys.path if p not in _hidden_paths())]
+    hidden = _hidden_paths()
+    sys.path[:] = [os.environ["LAMBDA_TASK_ROOT"], *(path for path in sys.path if path not in hidden)]
     module_name, _, attribute = name.replace("/", ".").rpartition(".")
     handler: Handler = getattr(importlib.import_module(module_name), attribute)
     return handler

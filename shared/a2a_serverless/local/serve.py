@@ -28,6 +28,7 @@ from pathlib import Path
 from a2a_serverless.local.agents import DEFAULT, Agent, AgentError, parse, require_importable, spelled
 from a2a_serverless.local.assembly import SynthError, assembly, stage_code
 from a2a_serverless.local.clone import NoCloneError, repository_root, run_folder
+from a2a_serverless.local.dev_issuer import DevIssuer
 from a2a_serverless.local.failure import StackFailedError
 from a2a_serverless.local.ports import LOOPBACK, PortTakenError, listen, port_of
 
@@ -142,7 +143,10 @@ def _serve(settings: Settings, closing: ExitStack) -> None:
         public,
     )
     url = f"http://{LOOPBACK}:{port_of(public)}"
-    parameters = {"PublicUrl": url, "Agents": spelled(settings.agents), "Issuers": "[]"}
+    issuers = DevIssuer.of(root).trusted() if settings.dev_auth else []
+    parameters = {"PublicUrl": url, "Agents": spelled(settings.agents), "Issuers": json.dumps(issuers)}
+    if not settings.dev_auth:
+        progress("no authentication: every caller is the same anonymous owner (AUTH=dev asks for tokens)")
     ready = {"url": url, "aws_endpoint": engine.endpoint, "agents": [agent.name for agent in settings.agents]}
     plan = Plan(prepared, parameters, logs=folder.logs, ready=lambda: _say_ready(ready))
     run(engine, plan, [public, aws], progress=progress)

@@ -68,7 +68,7 @@ def patch() -> None:
             "requestContext": {
                 "accountId": owner_account_id,
                 "apiId": api_id,
-                "domainName": headers.get("host", ""),
+                "domainName": f"{api_id}.execute-api.{owner_region}.amazonaws.com",
                 "domainPrefix": api_id,
                 **_request_context(headers, method=method.upper(), path=path),
                 "routeKey": route_key,

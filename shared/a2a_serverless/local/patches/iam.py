@@ -1,8 +1,10 @@
-"""IAM: SendTask* calls are authorised on the state machine that issued the token.
+"""IAM: the resource of SendTask* calls, and the encryption context as a condition of KMS permissions.
 
-That is what CDK's `grant_task_response` grants; stock ministack asks for another resource and so denies all.
+SendTask* calls are authorised on the state machine that issued the token, which is what CDK grants; stock ministack
+asks for another resource and so denies all. It also knows no `kms:EncryptionContext:*` condition keys.
 """
 
+import json
 from typing import Any
 
 from a2a_serverless.local.patches.target import module, replace
@@ -10,8 +12,13 @@ from a2a_serverless.local.patches.task_tokens import TaskTokens
 
 
 def patch(tokens: TaskTokens) -> None:
-    """Look the token up where the resource of a Step Functions call is worked out."""
+    """Correct what ministack asks the policies for."""
     actions = module("core.iam_actions")
+    _name_machine_of_token(actions, tokens)
+    _give_encryption_context(actions)
+
+
+def _name_machine_of_token(actions: Any, tokens: TaskTokens) -> None:
     states = module("services.stepfunctions")
 
     def extract(service: str, method: str, path: str, headers: Any, body: bytes, *rest: Any, **names: Any) -> Any:
@@ -22,3 +29,26 @@ def patch(tokens: TaskTokens) -> None:
 
     signature = "service, method, path, headers, body, query_params, region, account_id"
     old = replace(actions, "extract_resource_arn", extract, signature=signature)
+
+
+def _give_encryption_context(actions: Any) -> None:
+    """Condition keys of KMS: https://docs.aws.amazon.com/kms/latest/developerguide/conditions-kms.html."""
+
+    def context(service: str, iam_action: str, body: bytes, params: Any) -> dict[str, Any]:
+        found: dict[str, Any] = old(service, iam_action, body, params)
+        if service != "kms":
+            return found
+        pairs = _encryption_context(body)
+        keys = {f"kms:EncryptionContext:{name}": value for name, value in pairs.items()}
+        return {**found, **keys, "kms:EncryptionContextKeys": list(pairs)}
+
+    old = replace(actions, "request_tag_context", context, signature="service, iam_action, body, params")
+
+
+def _encryption_context(body: bytes) -> dict[str, str]:
+    try:
+        sent = json.loads(body)
+    except ValueError:
+        return {}
+    context = sent.get("EncryptionContext") if isinstance(sent, dict) else None
+    return context if isinstance(context, dict) else {}

@@ -56,8 +56,9 @@ class QueueMapping:
         if function is None or queue_url is None:
             return _IDLE_SECONDS
         if denied := self._denied(function):
-            self._mapping["LastProcessingResult"] = f"PROBLEM: {denied}"
-            _log.error("%s is not polled: %s", self._arn, denied)
+            if self._mapping["LastProcessingResult"] != (problem := f"PROBLEM: {denied}"):
+                self._mapping["LastProcessingResult"] = problem
+                _log.error("%s is not polled: %s", self._arn, denied)
             return _DENIED_SECONDS
         if self._in_flight >= self._concurrency():
             return _IDLE_SECONDS  # the end of a batch rings the bell

@@ -70,8 +70,9 @@ class StreamMapping:
         if function is None or not self._is_current():
             return _IDLE_SECONDS
         if denied := self._denied(function):
-            self._mapping["LastProcessingResult"] = f"PROBLEM: {denied}"
-            _log.error("%s is not polled: %s", self._arn, denied)
+            if self._mapping["LastProcessingResult"] != (problem := f"PROBLEM: {denied}"):
+                self._mapping["LastProcessingResult"] = problem
+                _log.error("%s is not polled: %s", self._arn, denied)
             return _DENIED_SECONDS
         if (rest := self._not_before - time.time()) > 0:
             return rest
