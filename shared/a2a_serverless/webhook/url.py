@@ -231,7 +231,8 @@ _RULES: tuple[_Rule, ...] = (
 
 def _name_or_address(parts: _Parts, policy: WebhookPolicy) -> Refused | None:
     """For local runs: a name of any depth, or an IPv4 address in its one usual spelling."""
-    if re.fullmatch("(?:(?:0|[1-9][0-9]{0,2})[.]){3}(?:0|[1-9][0-9]{0,2})", parts.host):
+    octets = parts.host.split(".")
+    if len(octets) == 4 and all(re.fullmatch("0|[1-9][0-9]{0,2}", octet) and int(octet) < 256 for octet in octets):
         return None
     return _no_brackets(parts, policy) or _no_number(parts, policy) or _proper_labels(parts, policy)
 

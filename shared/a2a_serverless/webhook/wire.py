@@ -5,12 +5,12 @@ import hashlib
 import re
 from dataclasses import dataclass, field
 from datetime import datetime
-from enum import StrEnum
 from typing import Final
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from a2a_serverless.core.delivery import NUDGE_EXTENSION_URI
+from a2a_serverless.core.push import WireVersion
 from a2a_serverless.types import JsonObject, TaskState, compact_json, timestamp_text
 from a2a_serverless.webhook.credentials import Authentication, NotificationToken
 from a2a_serverless.webhook.exchange import Request
@@ -26,13 +26,6 @@ from a2a_serverless.webhook.url import WebhookUrl
 
 SIGNATURE_HEADER: Final = "A2A-Push-Signature"
 _TRACEPARENT = re.compile("[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
-
-
-class Dialect(StrEnum):
-    """The protocol version a config was made with; its nudges speak the same."""
-
-    V1_0 = "1.0"
-    V0_3 = "0.3"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +48,7 @@ class Receiver:
     """Who is told, and what he brought along for it."""
 
     url: WebhookUrl
-    dialect: Dialect
+    version: WireVersion
     authentication: Authentication | None = None
     token: NotificationToken | None = None
     plain_json: bool = False
@@ -106,7 +99,7 @@ def build(
     Raises:
         LookupError: no key may sign.
     """
-    body = nudge_body(nudge, receiver.dialect)
+    body = nudge_body(nudge, receiver.version)
     vouched = Vouched(
         url=receiver.url.text,
         task_id=nudge.task_id,
@@ -119,7 +112,7 @@ def build(
     headers = (
         ("Content-Type", _media_type(receiver)),
         ("User-Agent", sender.user_agent),
-        ("A2A-Version", receiver.dialect.value),
+        ("A2A-Version", receiver.version.value),
         *_authorization(vouched, receiver, sender, now=now),
         *((("X-A2A-Notification-Token", receiver.token.value),) if receiver.token else ()),
         (SIGNATURE_HEADER, signature.text),
@@ -130,12 +123,12 @@ def build(
     return Signed(Request(method="POST", url=receiver.url, headers=headers, body=body), signature.kid)
 
 
-def nudge_body(nudge: OutgoingNudge, dialect: Dialect) -> bytes:
+def nudge_body(nudge: OutgoingNudge, version: WireVersion) -> bytes:
     """The body, in the one form that survives being parsed and written again, as some receivers hash it.
 
     Compact, raw UTF-8, and numbers as text: Protobuf's Struct would make 7 into 7.0.
     """
-    said = _status_update(nudge) if dialect is Dialect.V1_0 else _task(nudge)
+    said = _status_update(nudge) if version is WireVersion.V1_0 else _task(nudge)
     return compact_json(said).encode("utf-8", "replace")
 
 
@@ -172,7 +165,7 @@ def _metadata(nudge: OutgoingNudge) -> JsonObject:
 
 
 def _media_type(receiver: Receiver) -> str:
-    plain = receiver.plain_json or receiver.dialect is Dialect.V0_3
+    plain = receiver.plain_json or receiver.version is WireVersion.V0_3
     return "application/json" if plain else "application/a2a+json"
 
 
