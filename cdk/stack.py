@@ -7,8 +7,10 @@ from .api import Api, FrontDoor
 from .context import Choices
 from .function import Host
 from .nudges import Notify
+from .relay import Effects, Relay
 from .sealing import Sealing
-from .tasks import Relay, RunTurn, Sweep, Tasks
+from .sweep import Sweep
+from .tasks import RunTurn, Tasks
 from .waits import AwaitInput, Expire
 from .watch import Watch
 
@@ -36,16 +38,9 @@ class A2aServerless(Stack):
         expire = Expire(self, "Expire", host=host, tasks=tasks)
         await_input = AwaitInput(self, "AwaitInput", host=host, tasks=tasks, expire=expire.function)
         notify = Notify(self, "Notify", host=host, tasks=tasks, sealing=sealing)
-        relay = Relay(
-            self,
-            "Relay",
-            host=host,
-            tasks=tasks,
-            turns=run_turn.queue,
-            nudges=notify.queue,
-            machine=await_input.machine,
-        )
-        sweep = Sweep(self, "Sweep", host=host, tasks=tasks, sealing=sealing)
+        effects = Effects(run_turn.queue, notify.queue, await_input.machine)
+        relay = Relay(self, "Relay", host=host, tasks=tasks, effects=effects)
+        sweep = Sweep(self, "Sweep", host=host, tasks=tasks, effects=effects, sealing=sealing)
         Watch(
             self,
             "Watch",

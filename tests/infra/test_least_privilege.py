@@ -45,8 +45,11 @@ ROLES = {
         "SealingKey.Arn for signing-keys": "kms: Decrypt GenerateDataKeyPair GenerateDataKeyPairWithoutPlaintext",
     },
     "SweepRole": {
-        "TasksTable.Arn": "dynamodb: GetItem PutItem UpdateItem",
+        "TasksTable.Arn": "dynamodb: GetItem PutItem Query UpdateItem",
         "TasksTable.Arn/index/due": "dynamodb: Query",
+        "RunTurnTurns.Arn": "sqs: SendMessage",
+        "NotifyNudges.Arn": "sqs: SendMessage",
+        "AwaitInputMachine": "states: StartExecution",
         "SweepDeadLetters.Arn": "sqs: SendMessage",
         "SealingKey.Arn for signing-keys": "kms: GenerateDataKeyPair GenerateDataKeyPairWithoutPlaintext",
     },

@@ -104,7 +104,17 @@ TOLD = {
         Variable.SEALING_KEY,
         Variable.ALLOW_PRIVATE_WEBHOOKS,
     },
-    "SweepFunction": {Variable.STAGE, Variable.TABLE, Variable.SEALING_KEY},
+    "SweepFunction": RULES
+    | {
+        Variable.STAGE,
+        Variable.AGENTS,
+        Variable.PUBLIC_URL,
+        Variable.TABLE,
+        Variable.TURNS_QUEUE,
+        Variable.NUDGES_QUEUE,
+        Variable.WAIT_MACHINE,
+        Variable.SEALING_KEY,
+    },
 }
 """What each function is told, and nothing more: a name that is missing here is an empty setting there."""
 
