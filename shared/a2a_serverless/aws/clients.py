@@ -1,0 +1,85 @@
+"""Clients of AWS, made once per process from one botocore session.
+
+What must not be in here: boto3 (a third of a cold start), a look at the instance metadata (nobody of ours runs there),
+retries that wait longer than a caller does.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, cast
+
+if TYPE_CHECKING:
+    from botocore.loaders import Loader
+    from botocore.session import Session
+    from types_boto3_dynamodb.client import DynamoDBClient
+    from types_boto3_kms.client import KMSClient
+    from types_boto3_sqs.client import SQSClient
+    from types_boto3_stepfunctions.client import SFNClient
+
+CONNECT_SECONDS: Final = 2
+READ_SECONDS: Final = 5
+ATTEMPTS: Final = 3
+"""Two retries with jitter, the last at most 2 s after the first: 23 s in the worst case, within a gateway's 30."""
+
+
+class Clients:
+    """The clients of one process; each is made when it is first used.
+
+    Credentials, region and endpoints come from the environment (`AWS_ENDPOINT_URL` among them), as botocore reads it.
+
+    Args:
+        loader: where service models are read from, if not from botocore's own data: a folder of models that are cut to
+            the operations we use loads faster, and must not be seen by an agent's own clients.
+        connections: how many requests to one service may be under way at once.
+    """
+
+    def __init__(self, *, loader: Loader | None = None, connections: int = 10) -> None:
+        self._loader = loader
+        self._connections = connections
+
+    @cached_property
+    def dynamodb(self) -> DynamoDBClient:
+        """The table."""
+        return cast("DynamoDBClient", self._client("dynamodb"))
+
+    @cached_property
+    def sqs(self) -> SQSClient:
+        """The queues."""
+        return cast("SQSClient", self._client("sqs"))
+
+    @cached_property
+    def stepfunctions(self) -> SFNClient:
+        """The state machine of waits."""
+        return cast("SFNClient", self._client("stepfunctions"))
+
+    @cached_property
+    def kms(self) -> KMSClient:
+        """The sealing key."""
+        return cast("KMSClient", self._client("kms"))
+
+    def _client(self, service: str) -> Any:
+        return self._session.create_client(service, config=self._config)
+
+    @cached_property
+    def _session(self) -> Session:
+        from botocore.session import get_session  # here, so that importing the adapters alone costs nothing
+
+        session = get_session()
+        if self._loader is not None:
+            session.register_component("data_loader", self._loader)
+        session.get_component("credential_provider").remove("iam-role")  # instance metadata
+        return session
+
+    @cached_property
+    def _config(self) -> Any:
+        from botocore.config import Config
+
+        return Config(
+            connect_timeout=CONNECT_SECONDS,
+            read_timeout=READ_SECONDS,
+            retries={"mode": "standard", "total_max_attempts": ATTEMPTS},
+            max_pool_connections=self._connections,
+            parameter_validation=False,  # a tenth of a call; what we send is typed and tested
+            tcp_keepalive=True,
+        )

@@ -1,0 +1,98 @@
+"""ListTasks on the list index: one owner's tasks by status time, newest first. Costs what the owner has, never what
+others have."""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Final
+
+from a2a_serverless.app.ports import Listed, ListPage, ListQuery, Position
+from a2a_serverless.aws.head_codec import CONTEXT, IN_JOURNAL, STATE, STATUS, listed_text, status_of
+from a2a_serverless.aws.items import Attribute, Item, number, text, text_in
+from a2a_serverless.aws.keys import owner_text, task_key
+from a2a_serverless.aws.settings import (
+    OWNER_INDEX,
+    OWNER_INDEX_SORT,
+    PARTITION_KEY,
+    TTL_ATTRIBUTE,
+)
+from a2a_serverless.aws.table import Condition, Question, Table
+from a2a_serverless.types import TaskKey, TaskStatus, timestamp_text
+
+Statuses = Callable[[Sequence[TaskKey]], Mapping[TaskKey, TaskStatus]]
+"""The statuses of tasks whose message the index does not carry."""
+
+_FIRST: Final = "0"
+_PAST_ALL: Final = "~"
+_LONGEST_STEP: Final = 4_000
+"""Entries of one Query that looks for a few among many; 1 MB holds about as many."""
+
+
+def page(table: Table, query: ListQuery, *, statuses: Statuses) -> ListPage:
+    """One page of a scope's tasks, and how many there are in all: counted by a first page that is not the last."""
+    items = _matching(table, query)
+    shown = items[: query.page_size]
+    is_last = len(items) <= query.page_size
+    if query.after is not None:
+        total = query.after.total
+    else:
+        total = len(items) if is_last else table.count(_question(query, after=None))
+    return ListPage(_listed(shown, statuses), None if is_last else _position(shown[-1], total), total)
+
+
+def _matching(table: Table, query: ListQuery) -> list[Item]:
+    """The entries of the page, and one more if there is one. A filter that takes few of many is asked in ever longer
+    steps."""
+    question = _question(query, after=query.after)
+    passed = listed_text(query.after.status_time, query.after.task_id) if query.after is not None else ""
+    found: list[Item] = []
+    wanted = query.page_size + 1
+    step = wanted + 1 if passed else wanted
+    goes_on: Item | None = None
+    while True:
+        got = table.query(question, limit=step, after=goes_on)
+        found += [item for item in got.items if text_in(item, OWNER_INDEX_SORT) != passed]
+        goes_on = got.goes_on
+        if len(found) >= wanted or goes_on is None:
+            return found[:wanted]
+        step = min(step * 4, _LONGEST_STEP)
+
+
+def _question(query: ListQuery, *, after: Position | None) -> Question:
+    newest = listed_text(after.status_time, after.task_id) if after is not None else _PAST_ALL
+    oldest = timestamp_text(query.status_since) if query.status_since is not None else _FIRST
+    of_the_owner = Condition(
+        f"#owner = :owner AND {OWNER_INDEX_SORT} BETWEEN :oldest AND :newest",
+        {":owner": text(owner_text(query.scope)), ":oldest": text(oldest), ":newest": text(newest)},
+    )
+    return Question(where=of_the_owner, only=_filter(query), index=OWNER_INDEX, backwards=True)
+
+
+def _filter(query: ListQuery) -> Condition:
+    sentences = [f"(attribute_not_exists({TTL_ATTRIBUTE}) OR {TTL_ATTRIBUTE} > :now)"]
+    values: dict[str, Attribute] = {":now": number(int(query.now.timestamp()))}
+    if query.context_id:
+        sentences.append(f"{CONTEXT} = :context")
+        values[":context"] = text(query.context_id)
+    if query.state is not None:
+        sentences.append("#state = :state")
+        values[":state"] = text(query.state.name)
+    return Condition(" AND ".join(sentences), values)
+
+
+def _listed(items: Sequence[Item], statuses: Statuses) -> tuple[Listed, ...]:
+    keys = [task_key(text_in(item, PARTITION_KEY)) for item in items]
+    long = [key for key, item in zip(keys, items, strict=True) if text_in(item, STATUS) == IN_JOURNAL]
+    told = statuses(long) if long else {}
+    return tuple(
+        Listed(key, text_in(item, CONTEXT), told.get(key) or _status(item))
+        for key, item in zip(keys, items, strict=True)
+    )
+
+
+def _status(item: Item) -> TaskStatus:
+    return status_of(text_in(item, STATE), text_in(item, OWNER_INDEX_SORT), text_in(item, STATUS))
+
+
+def _position(item: Item, total: int) -> Position:
+    moment, _, task_id = text_in(item, OWNER_INDEX_SORT).partition("#")
+    return Position(datetime.fromisoformat(moment), task_id, total)
