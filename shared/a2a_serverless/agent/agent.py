@@ -25,6 +25,8 @@ class Agent:
     """
 
     card: ClassVar[AgentCard]
+    extended_card: ClassVar[AgentCard | None] = None
+    """What authenticated callers get to read of the agent (GetExtendedAgentCard); none unless it is set."""
 
     def run(self, turn: Turn) -> Awaitable[None] | None:
         """Do one turn: read `turn.message`, say what happens, and end with one of `complete`, `fail`, `reject`,

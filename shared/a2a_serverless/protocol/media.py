@@ -1,0 +1,52 @@
+"""Media types: what a request may come as, and what its answer goes out as (SPEC 9.2, 11.1)."""
+
+from typing import Final
+
+from a2a_serverless.errors import ContentTypeNotSupported
+from a2a_serverless.protocol.http import Request
+
+JSON: Final = "application/json"
+A2A_JSON: Final = "application/a2a+json"
+EVENT_STREAM: Final = "text/event-stream"
+_TAKEN: Final = frozenset({JSON, A2A_JSON})
+
+
+def check(request: Request) -> None:
+    """Refuse a body that says it is something else than JSON in UTF-8; one that says nothing passes.
+
+    Raises:
+        ContentTypeNotSupported: it is something else.
+    """
+    declared = request.header("content-type")
+    if declared in _TAKEN or not declared:
+        return
+    essence, _, parameters = declared.lower().partition(";")
+    if essence.strip() not in _TAKEN or not _is_utf8(parameters):
+        raise ContentTypeNotSupported(f"the body came as {declared[:80]!r}; send {JSON} or {A2A_JSON}, in UTF-8")
+
+
+def _is_utf8(parameters: str) -> bool:
+    for parameter in parameters.split(";"):
+        name, _, value = parameter.partition("=")
+        if name.strip() == "charset" and value.strip(' "') not in {"utf-8", "utf8", "us-ascii"}:
+            return False
+    return True
+
+
+def mirrored(request: Request) -> str:
+    """What a REST answer of 1.0 goes out as: the type of the request's body, else one that `Accept` names.
+
+    Without either it is `application/a2a+json` (SPEC 11.1). A client that accepts just anything is taken for one
+    that does not know the type: clients that do say so, and those of 1.0.0 insist on `application/json`.
+    """
+    declared = _essence(request.header("content-type"))
+    if declared in _TAKEN:
+        return declared
+    accepted = [_essence(choice) for choice in request.header("accept").split(",")]
+    if A2A_JSON in accepted or accepted == [""]:
+        return A2A_JSON
+    return JSON if JSON in accepted or "*/*" in accepted or "application/*" in accepted else A2A_JSON
+
+
+def _essence(media_type: str) -> str:
+    return media_type.partition(";")[0].strip().lower()

@@ -1,0 +1,90 @@
+"""One authenticated request at one agent, and the one place where both bindings call an operation."""
+
+import logging
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from a2a_serverless.app.host import Host
+from a2a_serverless.errors import A2AError, Conflict, InternalError, TaskNotFound
+from a2a_serverless.protocol import extensions
+from a2a_serverless.protocol.authentication import Identity
+from a2a_serverless.protocol.cards import Cards
+from a2a_serverless.protocol.dialects import Dialect
+from a2a_serverless.protocol.faults import Busy
+from a2a_serverless.protocol.http import Request
+from a2a_serverless.protocol.operations import Operation
+from a2a_serverless.protocol.requests import ListTasksRequest, SendMessageRequest, Tenanted
+from a2a_serverless.protocol.results import Result, Streamed
+from a2a_serverless.protocol.use_cases import Call
+from a2a_serverless.types import Caller, JsonObject
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Visit:
+    """Who came to which agent with what."""
+
+    host: Host
+    identity: Identity
+    cards: Cards
+    url: str
+    """The address of the agent that the request came to."""
+    request: Request
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What an operation answered, and the headers that go with it."""
+
+    result: Result | Streamed
+    headers: dict[str, str]
+
+
+def perform(visit: Visit, operation: Operation[Any], dialect: Dialect, wire: JsonObject) -> Outcome:
+    """Read the request, check it whole, and let the use case answer.
+
+    Raises:
+        A2AError: it was refused; nothing was changed.
+    """
+    request = dialect.read(operation, wire)
+    caller = _caller(visit.identity, request)
+    known = visit.cards.extensions(visit.host)
+    asked = extensions.requested(visit.request, dialect.version)
+    if operation.sends:
+        extensions.check_required(asked, known)
+    call = Call(
+        host=visit.host,
+        caller=caller,
+        version=dialect.version,
+        extended_card=partial(visit.cards.extended, visit.host, url=visit.url),
+    )
+    try:
+        result = operation.run(call, request)
+    except Conflict as error:
+        raise Busy("the task is being changed by others; try again") from error
+    return Outcome(result, extensions.echo(extensions.activated(asked, known), dialect.version))
+
+
+def _caller(identity: Identity, request: Tenanted) -> Caller:
+    """The caller within the tenant that the request names. A tenant that is not his is like a task that is not."""
+    named = {request.tenant}
+    if isinstance(request, SendMessageRequest) and request.configuration.task_push_notification_config:
+        named.add(request.configuration.task_push_notification_config.tenant)
+    named.discard("")
+    caller = identity.caller(named.pop()) if len(named) == 1 else None if named else identity.caller("")
+    if caller is None:
+        begins_nothing = not isinstance(request, SendMessageRequest | ListTasksRequest)
+        raise TaskNotFound if begins_nothing else TaskNotFound("tenant not found")
+    return caller
+
+
+def told(failure: Exception, visit: Visit, operation: Operation[Any]) -> A2AError:
+    """The error that the caller hears of; what is ours is logged, and he hears nothing of it."""
+    about = {"agent": visit.host.name, "operation": operation.name}
+    if not isinstance(failure, A2AError):
+        log.error("an operation failed", exc_info=failure, extra=about)
+        return InternalError()
+    log.info("refused", extra={**about, "reason": failure.kind.reason})
+    return failure
