@@ -48,11 +48,16 @@ def _check_secrets(wanted: TaskPushNotificationConfig) -> None:
         raise InvalidParams.of("authentication.credentials", "must be a token68 (RFC 7235) of at most 4096 characters")
 
 
-def prepared(host: Host, wanted: TaskPushNotificationConfig, version: WireVersion, now: datetime) -> PushConfig:
-    """A checked config with an id, its URL normalised; secrets are sealed when it is stored."""
+def prepared(
+    host: Host, key: TaskKey, wanted: TaskPushNotificationConfig, version: WireVersion, now: datetime
+) -> PushConfig:
+    """A checked config with an id, its URL normalised; secrets are sealed when it is stored.
+
+    Clients of 0.3 know one config per task, named like it, unless they name it themselves.
+    """
     scheme = _SCHEMES[wanted.authentication.scheme.lower()] if wanted.authentication else ""
     return PushConfig(
-        id=wanted.id or host.ids(),
+        id=wanted.id or (key.task_id if version is WireVersion.V0_3 else host.ids()),
         url=host.check_url(wanted.url),
         scheme=scheme,
         has_token=bool(wanted.token),
@@ -103,7 +108,7 @@ def create(
     key, now = TaskKey(host.scope(caller), task_id), host.clock()
     _existing(host, key)
     check(host, wanted)
-    config = prepared(host, wanted, version, now)
+    config = prepared(host, key, wanted, version, now)
 
     def decide(head: Head) -> Change | None:
         added = with_one_more(head, config, host.rules)

@@ -142,7 +142,7 @@ def _direct_reply(host: Host, caller: Caller, message: Message) -> Message | Non
 def _continue(host: Host, caller: Caller, request: SendRequest) -> Accepted:
     key = TaskKey(host.scope(caller), request.message.task_id)
     now = host.clock()
-    config = _prepared_config(host, request, now)
+    config = _prepared_config(host, key, request, now)
     retried = False
 
     def decide(head: Head) -> Change | None:
@@ -166,11 +166,11 @@ def _continue(host: Host, caller: Caller, request: SendRequest) -> Accepted:
     return Accepted(head, retried)
 
 
-def _prepared_config(host: Host, request: SendRequest, now: datetime) -> PushConfig | None:
+def _prepared_config(host: Host, key: TaskKey, request: SendRequest, now: datetime) -> PushConfig | None:
     wanted = request.configuration.push
     if wanted is None:
         return None
-    return push_configs.prepared(host, wanted, request.wire_version, now)
+    return push_configs.prepared(host, key, wanted, request.wire_version, now)
 
 
 def _begin(host: Host, caller: Caller, request: SendRequest) -> Accepted:
@@ -197,7 +197,7 @@ def _begin(host: Host, caller: Caller, request: SendRequest) -> Accepted:
 
 def _create(host: Host, caller: Caller, request: SendRequest, key: TaskKey, now: datetime) -> Head | None:
     """The task, or None if the other half of a race made it."""
-    config = _prepared_config(host, request, now)
+    config = _prepared_config(host, key, request, now)
     if config is not None:
         push_configs.store(host, key, config, request.configuration.push)
     change = new_task(
