@@ -95,7 +95,7 @@ def read(context: Callable[[str], object]) -> Choices:
         nudge_concurrency=told.number("nudge_concurrency", 20, least=2, most=1000),
         requests_per_second=told.number("requests_per_second", 100),
         request_burst=told.number("request_burst", 200),
-        alarm_topic_arn=told.text("alarm_topic_arn", ""),
+        alarm_topic_arn=_alarm_topic(told),
     )
 
 
@@ -180,6 +180,13 @@ def _private_webhooks(told: _Told, *, stage: str) -> bool:
             "it; only stage 'local' can"
         )
     return allowed
+
+
+def _alarm_topic(told: _Told) -> str:
+    topic = told.text("alarm_topic_arn", "")
+    if topic and not re.fullmatch(r"arn:[a-z-]+:sns:[a-z0-9-]+:[0-9]{12}:[A-Za-z0-9_-]+(\.fifo)?", topic):
+        raise Refusal(f"alarm_topic_arn={topic!r} should be the ARN of an SNS topic")
+    return topic
 
 
 def _kept_longer_than_waited(told: _Told) -> tuple[timedelta, timedelta]:

@@ -29,45 +29,20 @@ class A2aServerless(Stack):
             description="Hosts A2A agents: API, tasks, long waits, signed webhooks",
             termination_protection=not choices.is_local,
         )
-        front_door = FrontDoor(self, "FrontDoor", choices=choices)
-        host = self._host(choices, code, front_door)
-        sealing = Sealing(self, "Sealing", host=host)
-        tasks = Tasks(self, "Tasks", host=host)
-        Api(self, "Api", host=host, front_door=front_door, tasks=tasks, sealing=sealing)
-        run_turn = RunTurn(self, "RunTurn", host=host, tasks=tasks)
-        expire = Expire(self, "Expire", host=host, tasks=tasks)
-        await_input = AwaitInput(self, "AwaitInput", host=host, tasks=tasks, expire=expire.function)
-        notify = Notify(self, "Notify", host=host, tasks=tasks, sealing=sealing)
-        effects = Effects(run_turn.queue, notify.queue, await_input.machine)
-        relay = Relay(self, "Relay", host=host, tasks=tasks, effects=effects)
-        sweep = Sweep(self, "Sweep", host=host, tasks=tasks, effects=effects, sealing=sealing)
-        Watch(
-            self,
-            "Watch",
-            topic_arn=choices.alarm_topic_arn,
-            dead_letters={
-                "RunTurn": run_turn.dead_letters,
-                "Notify": notify.dead_letters,
-                "Relay": relay.dead_letters,
-                "Sweep": sweep.dead_letters,
-            },
-            relay=relay.function,
-            machine=await_input.machine,
-            http=front_door.http,
-        )
-        self._say(
-            Url=host.public_url,
-            ApiEndpoint=front_door.url,
-            Table=tasks.table.table_name,
-            TurnsQueue=run_turn.queue.queue_url,
-            TurnsDeadLetters=run_turn.dead_letters.queue_url,
-            NudgesQueue=notify.queue.queue_url,
-            NudgesDeadLetters=notify.dead_letters.queue_url,
-            RelayDeadLetters=relay.dead_letters.queue_url,
-            SweepDeadLetters=sweep.dead_letters.queue_url,
-            WaitMachine=await_input.machine.state_machine_arn,
-            SealingKey=sealing.key.key_arn,
-        )
+        self.front_door = FrontDoor(self, "FrontDoor", choices=choices)
+        host = self._host(choices, code, self.front_door)
+        self.sealing = Sealing(self, "Sealing", host=host)
+        self.tasks = Tasks(self, "Tasks", host=host)
+        self.api = Api(self, "Api", host=host, front_door=self.front_door, tasks=self.tasks, sealing=self.sealing)
+        self.run_turn = RunTurn(self, "RunTurn", host=host, tasks=self.tasks)
+        self.expire = Expire(self, "Expire", host=host, tasks=self.tasks)
+        self.await_input = AwaitInput(self, "AwaitInput", host=host, tasks=self.tasks, expire=self.expire.function)
+        self.notify = Notify(self, "Notify", host=host, tasks=self.tasks, sealing=self.sealing)
+        effects = Effects(self.run_turn.queue, self.notify.queue, self.await_input.machine)
+        self.relay = Relay(self, "Relay", host=host, tasks=self.tasks, effects=effects)
+        self.sweep = Sweep(self, "Sweep", host=host, tasks=self.tasks, effects=effects, sealing=self.sealing)
+        self._watch(choices)
+        self._say(Url=host.public_url, **self._whereabouts())
 
     def _host(self, choices: Choices, code: aws_lambda.Code, front_door: FrontDoor) -> Host:
         """Take the values that may differ between two deployments of one template."""
@@ -97,6 +72,36 @@ class A2aServerless(Stack):
             ),
             public_url=Fn.condition_if(given.logical_id, public_url.value_as_string, front_door.url).to_string(),
         )
+
+    def _watch(self, choices: Choices) -> None:
+        Watch(
+            self,
+            "Watch",
+            topic_arn=choices.alarm_topic_arn,
+            dead_letters={
+                "RunTurn": self.run_turn.dead_letters,
+                "Notify": self.notify.dead_letters,
+                "Relay": self.relay.dead_letters,
+                "Sweep": self.sweep.dead_letters,
+            },
+            relay=self.relay.function,
+            machine=self.await_input.machine,
+            http=self.front_door.http,
+        )
+
+    def _whereabouts(self) -> dict[str, str]:
+        return {
+            "ApiEndpoint": self.front_door.url,
+            "Table": self.tasks.table.table_name,
+            "TurnsQueue": self.run_turn.queue.queue_url,
+            "TurnsDeadLetters": self.run_turn.dead_letters.queue_url,
+            "NudgesQueue": self.notify.queue.queue_url,
+            "NudgesDeadLetters": self.notify.dead_letters.queue_url,
+            "RelayDeadLetters": self.relay.dead_letters.queue_url,
+            "SweepDeadLetters": self.sweep.dead_letters.queue_url,
+            "WaitMachine": self.await_input.machine.state_machine_arn,
+            "SealingKey": self.sealing.key.key_arn,
+        }
 
     def _say(self, **outputs: str) -> None:
         for name, value in outputs.items():

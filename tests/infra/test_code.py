@@ -77,6 +77,12 @@ print(json.dumps(ours))
     assert all(file.startswith(str(staged)) for file in ours.values())
 
 
+def test_staging_needs_no_cdk_so_that_a_local_start_is_quick() -> None:
+    program = "import sys, cdk.code; assert not {'aws_cdk', 'jsii'} & set(sys.modules)"
+
+    subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=True)
+
+
 # A host's own agents
 
 

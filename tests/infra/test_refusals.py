@@ -147,6 +147,10 @@ def test_a_public_address_on_aws_is_https() -> None:
     assert chosen(public_url="http://127.0.0.1:8080/").public_url == "http://127.0.0.1:8080"
 
 
+def test_alarms_go_to_a_topic() -> None:
+    assert refusal(alarm_topic_arn="on-call") == "alarm_topic_arn='on-call' should be the ARN of an SNS topic"
+
+
 def test_a_folder_of_agents_is_there(tmp_path: Path) -> None:
     missing = tmp_path / "nowhere"
 
