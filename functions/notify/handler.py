@@ -1,12 +1,12 @@
-"""notify: SQS `nudges` -> Lambda. Works off a batch of arrivals side by side, so that a slow partner delays no other."""
+"""notify: SQS `nudges` -> Lambda. Works off a batch of arrivals side by side: a slow partner delays no other."""
 
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from a2a_serverless.app.notify import notify
 from a2a_serverless.aws.queues import nudge_of
-from functions import wiring
 from functions.logs import log_as
+from functions.notify.parts import notifier
 
 log = log_as("notify")
 
@@ -23,9 +23,9 @@ def handler(event: dict[str, Any], _context: object) -> dict[str, Any]:
 def _work_off(record: dict[str, Any]) -> bool:
     try:
         arrival = nudge_of(record["body"])
-        result = notify(wiring.notifier(), arrival.key, arrival.config_id, arrival.seq)
+        result = notify(notifier(), arrival.key, arrival.config_id, arrival.seq)
     except Exception:
-        log.exception("a nudge was not worked off", extra={"message": record["messageId"]})
+        log.exception("a nudge was not worked off", extra={"message_id": record["messageId"]})
         return False
     log.info("nudge", extra={"task_id": arrival.key.task_id, "seq": arrival.seq, "result": result})
     return True

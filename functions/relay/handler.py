@@ -4,8 +4,8 @@ from typing import Any
 
 from a2a_serverless.app.relay import relay_change
 from a2a_serverless.aws.stream_images import changed_heads
-from functions import wiring
 from functions.logs import log_as
+from functions.relay.parts import relay
 
 log = log_as("relay")
 
@@ -15,7 +15,7 @@ def handler(event: dict[str, Any], _context: object) -> dict[str, Any]:
     for record in event["Records"]:
         try:
             old, new = changed_heads(record)
-            relay_change(wiring.relay(), old, new)
+            relay_change(relay(), old, new)
         except Exception:
             sequence = record["dynamodb"]["SequenceNumber"]
             log.exception("a change was not relayed", extra={"sequence": sequence})

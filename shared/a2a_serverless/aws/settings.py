@@ -56,6 +56,8 @@ class Variable(StrEnum):
     SEALING_KEY = "A2A_SEALING_KEY"
     ALLOW_PRIVATE_WEBHOOKS = "A2A_ALLOW_PRIVATE_WEBHOOKS"
     """`1` lets webhooks use plain http and loopback addresses; the stack refuses it outside `local`."""
+    LEASE_SECONDS = "A2A_LEASE_SECONDS"
+    """How long a runner may be silent before another takes over."""
     RETENTION_SECONDS = "A2A_RETENTION_SECONDS"
     """How long a task is kept after its terminal state."""
     LONGEST_WAIT_SECONDS = "A2A_LONGEST_WAIT_SECONDS"
@@ -84,6 +86,7 @@ class Settings:
     wait_machine: str
     sealing_key: str
     allow_private_webhooks: bool
+    lease: timedelta
     retention: timedelta
     longest_wait: timedelta
     retry_window: timedelta
@@ -108,6 +111,7 @@ class Settings:
             wait_machine=text(Variable.WAIT_MACHINE),
             sealing_key=text(Variable.SEALING_KEY),
             allow_private_webhooks=text(Variable.ALLOW_PRIVATE_WEBHOOKS) == "1",
+            lease=timedelta(seconds=int(env.get(Variable.LEASE_SECONDS, 30))),
             retention=timedelta(seconds=int(env.get(Variable.RETENTION_SECONDS, 30 * 86400))),
             longest_wait=timedelta(seconds=int(env.get(Variable.LONGEST_WAIT_SECONDS, 30 * 86400))),
             retry_window=timedelta(seconds=int(env.get(Variable.RETRY_WINDOW_SECONDS, 3600))),

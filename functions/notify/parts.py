@@ -1,0 +1,83 @@
+"""What `notify` works with. The only function that knows private keys and webhook secrets in the clear."""
+
+import random
+import threading
+import time
+from datetime import datetime
+from functools import cache, lru_cache
+from typing import Final
+
+from a2a_serverless.app.notify import Notifier, NudgeToSend, Sent
+from a2a_serverless.aws.endpoint_table import EndpointTable
+from a2a_serverless.aws.queues import SqsDeadLetters, SqsNudges
+from a2a_serverless.aws.sealing import KmsSealer
+from a2a_serverless.core.delivery_schedule import JITTER
+from a2a_serverless.webhook.dial import Dialler, trust
+from a2a_serverless.webhook.policy import WebhookPolicy
+from a2a_serverless.webhook.sender import WebhookSender
+from a2a_serverless.webhook.sign import KeyRing, signing_key
+from a2a_serverless.webhook.wire import Sender
+from functions import signing, wiring
+
+USER_AGENT: Final = "a2a-serverless/0.1"
+_RING_SECONDS: Final = 600
+"""How long a process keeps its keys before it looks for newer ones."""
+_loading: Final = threading.Lock()
+
+
+@cache
+def notifier() -> Notifier:
+    """Everything that one delivery needs."""
+    told, clients = wiring.settings(), wiring.clients
+    return Notifier(
+        tasks=wiring.tasks(),
+        push=wiring.push(),
+        deliveries=wiring.push(),
+        endpoints=EndpointTable(wiring.table(), clock=wiring.clock),
+        receipts=wiring.push(),
+        nudges=SqsNudges(clients.sqs, told.nudges_queue),
+        dead_letters=SqsDeadLetters(clients.sqs, turns="", nudges=told.nudges_dead_letters),
+        sealer=KmsSealer(clients.kms, told.sealing_key),
+        send=_send,
+        clock=wiring.clock,
+        ids=wiring.ids,
+        jitter=lambda: random.uniform(*JITTER),  # noqa: S311 (spreads retries, guards nothing)
+    )
+
+
+def _send(nudge: NudgeToSend, *, now: datetime) -> Sent:
+    return _sender(int(time.monotonic()) // _RING_SECONDS)(nudge, now=now)
+
+
+def _sender(period: int) -> WebhookSender:
+    """One sender for each period, made by one thread while the others wait."""
+    with _loading:
+        return _made(period)
+
+
+@lru_cache(maxsize=1)
+def _made(_period: int) -> WebhookSender:
+    issuer = wiring.settings().public_url
+    return WebhookSender(
+        dialler=_dialler(),
+        identity=Sender(issuer=issuer, keys=_ring(), user_agent=USER_AGENT),
+        policy=_policy(),
+    )
+
+
+def _ring() -> KeyRing:
+    keys = signing.kept_fresh(wiring.clock())
+    unwrap = signing.key_maker().unwrap
+    return KeyRing(
+        tuple(signing_key(unwrap(key), kid=key.kid, first_use=key.first_use, last_use=key.last_use) for key in keys)
+    )
+
+
+@cache
+def _policy() -> WebhookPolicy:
+    return WebhookPolicy(allow_private=wiring.settings().allow_private_webhooks)
+
+
+@cache
+def _dialler() -> Dialler:
+    return Dialler(trust(), policy=_policy())
