@@ -6,7 +6,7 @@ PyJWT verifies the signature; everything that depends on time or on us is decide
 import binascii
 import logging
 from base64 import urlsafe_b64decode
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -41,7 +41,7 @@ class Issuer:
     jwks: JsonObject | None = None
     tenant_claim: str = "tenant"
     """The claim that says which tenant the subject belongs to; without it in a token, none."""
-    required_scopes: frozenset[str] = frozenset()
+    required_scopes: Collection[str] = ()
     """Scopes that every call needs."""
 
 
@@ -76,7 +76,7 @@ class BearerTokens:
 
     def security(self) -> Security:
         """HTTP bearer, with the scopes that every issuer asks for."""
-        wanted = [issuer.required_scopes for issuer in self._issuers.values()]
+        wanted = [frozenset(issuer.required_scopes) for issuer in self._issuers.values()]
         scopes = sorted(frozenset.intersection(*wanted)) if wanted else []
         return Security(
             {
@@ -132,7 +132,7 @@ class BearerTokens:
         if len(actors) > self._depth:
             raise _Refused("too many actors", status=403, error="insufficient_scope")
         scopes = _scopes(claims)
-        if not issuer.required_scopes <= scopes:
+        if not frozenset(issuer.required_scopes) <= scopes:
             needed = " ".join(sorted(issuer.required_scopes))
             raise _Refused("missing scope", status=403, error="insufficient_scope", scope=needed)
         return Identity(subject=subject, tenant=tenant, actors=actors, scopes=scopes)
