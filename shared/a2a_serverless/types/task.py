@@ -45,11 +45,11 @@ _ROLE_NUMBERS: Final = {1: Role.USER, 2: Role.AGENT}
 
 
 def _named_state(value: object) -> object:
-    return _STATE_NUMBERS.get(value, value) if isinstance(value, int) else value
+    return _STATE_NUMBERS.get(value, value) if type(value) is int else value
 
 
 def _named_role(value: object) -> object:
-    return _ROLE_NUMBERS.get(value, value) if isinstance(value, int) else value
+    return _ROLE_NUMBERS.get(value, value) if type(value) is int else value
 
 
 WireState = Annotated[TaskState, BeforeValidator(_named_state)]
