@@ -14,8 +14,6 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from a2a_serverless.local.deploy import stack_name
-
 Progress = Callable[[str], None]
 
 _SOURCES = ("cdk/**/*.py", "cdk/**/*.json", "cdk.json", "requirements/*.txt", "shared/a2a_serverless/aws/settings.py")
@@ -42,6 +40,20 @@ def assembly(root: Path, target: Path, *, context: Mapping[str, str] | None = No
     shutil.copytree(cached, target)
     _restage(root, target)
     return target
+
+
+def stack_name(folder: Path) -> str:
+    """The name of the one stack in an assembly.
+
+    Raises:
+        SynthError: there is none, or more than one.
+    """
+    names = [path.name.removesuffix(".template.json") for path in folder.glob("*.template.json")]
+    match names:
+        case [name]:
+            return name
+        case _:
+            raise SynthError(f"{folder} holds {len(names)} stacks ({', '.join(sorted(names))}): expected one")
 
 
 def stage_code(root: Path, target: Path) -> Path:

@@ -16,6 +16,7 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
+from a2a_serverless.local.assembly import stack_name
 from a2a_serverless.local.failure import StackFailedError
 
 _BOOTSTRAP_VERSION = "/cdk-bootstrap/hnb659fds/version"
@@ -82,20 +83,6 @@ def deploy(assembly: Path, endpoint: Endpoint, *, parameters: Mapping[str, str] 
     _wait(formation, stack)
     _refresh_code(assembly, stack, endpoint, formation)
     return _describe(formation, stack)
-
-
-def stack_name(assembly: Path) -> str:
-    """The name of the one stack in an assembly.
-
-    Raises:
-        DeployError: there is none, or more than one.
-    """
-    names = [path.name.removesuffix(".template.json") for path in assembly.glob("*.template.json")]
-    match names:
-        case [name]:
-            return name
-        case _:
-            raise DeployError(f"{assembly} holds {len(names)} stacks ({', '.join(sorted(names))}): expected one")
 
 
 def _upload_assets(assembly: Path, stack: str, endpoint: Endpoint) -> str:

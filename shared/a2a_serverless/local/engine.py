@@ -16,8 +16,10 @@ from typing import Any
 from a2a_serverless.local.control import with_control
 from a2a_serverless.local.front_door import App, FrontDoor, Receive, Scope, Send
 from a2a_serverless.local.patches import Patched, PatchSettings, apply
-from a2a_serverless.local.patches.step_functions import ExecutionJournal
+from a2a_serverless.local.patches.loop import on_loop
+from a2a_serverless.local.patches.target import require_expected_version
 from a2a_serverless.local.ports import LOOPBACK, port_of
+from a2a_serverless.local.state import KeptState, StateFile
 from a2a_serverless.local.worker import Config, Host
 
 REGION = "us-east-1"
@@ -34,8 +36,6 @@ class EngineSettings:
     """A folder of its own, removed by the caller."""
     logs: Path
     strict_iam: bool = False
-    state_dir: Path | None = None
-    """Where state is kept from one process to the next; None: nothing is kept."""
     workers_per_function: int = 4
     overlay: Mapping[str, str] = field(default_factory=dict)
     """Environment variables that every function gets in place of the template's."""
@@ -52,6 +52,12 @@ class Engine:
     endpoint: str
     front_door: FrontDoor
     started: threading.Event
+    state: KeptState | None = None
+
+    def deployed(self) -> None:
+        """Keep what was deployed just now, where state is kept."""
+        if self.state:
+            on_loop(self.state.store_services)
 
     def serve(self, sockets: list[socket.socket], *, until: Callable[[], Any]) -> None:
         """Serve on the sockets until the coroutine that `until` returns is done; blocks."""
@@ -68,18 +74,15 @@ class Engine:
 
 
 def prepare(
-    settings: EngineSettings,
-    aws: socket.socket,
-    public: socket.socket,
-    *,
-    journal: ExecutionJournal | None = None,
+    settings: EngineSettings, aws: socket.socket, public: socket.socket, *, state: StateFile | None = None
 ) -> Engine:
-    """Import and patch ministack for these sockets; nothing is served yet.
+    """Import and patch ministack for these sockets; nothing is served yet. `state` is kept, and restored at the start.
 
     Raises:
         PatchRefusedError: the installed ministack is not the one that the patches were written for.
     """
-    _set_environment(settings, port_of(aws))
+    require_expected_version()
+    _set_environment(settings, port_of(aws), objects=state.folder / "s3" if state else None)
     endpoint = f"http://{LOOPBACK}:{port_of(aws)}"
     host = Host(
         endpoint=endpoint,
@@ -89,15 +92,27 @@ def prepare(
         overlay=settings.overlay,
         hidden_paths=settings.hidden_paths,
     )
-    patched = apply(PatchSettings(host, settings.workers_per_function, settings.strict_iam, journal))
+    kept = KeptState(state) if state else None
+    patched = apply(
+        PatchSettings(
+            host,
+            settings.workers_per_function,
+            settings.strict_iam,
+            executions=kept.executions if kept else None,
+            tokens=kept.executions if kept else None,
+            advanced=kept.tables.advanced if kept else lambda *_: None,
+        )
+    )
+    if kept:
+        kept.patch(patched.executions)
     from ministack import app as ministack  # type: ignore[import-untyped]  # late: reads the environment
 
     started = threading.Event()
     engine = with_control(_announcing(ministack.app, started), patched.workers)
-    return Engine(engine, patched, endpoint, FrontDoor(engine, port_of(public)), started)
+    return Engine(engine, patched, endpoint, FrontDoor(engine, port_of(public)), started, kept)
 
 
-def _set_environment(settings: EngineSettings, port: int) -> None:
+def _set_environment(settings: EngineSettings, port: int, *, objects: Path | None) -> None:
     """What ministack reads when it is imported, and what keeps every SDK in this process on loopback."""
     os.environ.update(
         GATEWAY_PORT=str(port),
@@ -115,9 +130,10 @@ def _set_environment(settings: EngineSettings, port: int) -> None:
         AWS_DEFAULT_REGION=REGION,
         AWS_EC2_METADATA_DISABLED="true",
         TMPDIR=str(settings.tmp),
-        S3_DATA_DIR=str(settings.tmp / "s3"),
-        STATE_DIR=str(settings.tmp / "state"),
-        PERSIST_STATE="0",
+        S3_DATA_DIR=str(objects or settings.tmp / "s3"),
+        S3_PERSIST="1" if objects else "0",
+        STATE_DIR=str(objects.parent if objects else settings.tmp / "state"),
+        PERSIST_STATE="1" if objects else "0",
     )
     for name in ("AWS_ENDPOINT_URL", "AWS_PROFILE", "AWS_SESSION_TOKEN", "LAMBDA_EXECUTOR", "LAMBDA_STRICT"):
         os.environ.pop(name, None)

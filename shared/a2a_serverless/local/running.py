@@ -70,6 +70,7 @@ def _bring_up(engine: Engine, plan: Plan, ending: _Ending, progress: Progress) -
     engine.started.wait()
     try:
         deployed = deploy(plan.assembly, endpoint_of(engine), parameters=plan.parameters)
+        engine.deployed()
         engine.front_door.open(_api_id(deployed))
         _check_answer(plan, progress)
     except StackFailedError as failure:

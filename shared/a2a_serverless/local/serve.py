@@ -18,6 +18,7 @@ stderr what takes long and what went wrong. The functions' logs are in `.local/<
 import json
 import os
 import signal
+import socket
 import sys
 import threading
 from collections.abc import Mapping
@@ -31,6 +32,7 @@ from a2a_serverless.local.clone import NoCloneError, repository_root, run_folder
 from a2a_serverless.local.dev_issuer import DevIssuer
 from a2a_serverless.local.failure import StackFailedError
 from a2a_serverless.local.ports import LOOPBACK, PortTakenError, listen, port_of
+from a2a_serverless.local.state import StateFile, open_state
 
 EXIT_REFUSED = 2
 """Exit status when something was given that cannot be served."""
@@ -115,7 +117,10 @@ def progress(message: str) -> None:
 
 def _serve(settings: Settings, closing: ExitStack) -> None:
     public = closing.enter_context(listen(settings.port, variable="PORT"))
-    aws = closing.enter_context(listen(settings.aws_port, variable="AWS_PORT"))
+    state = open_state(settings.state_dir) if settings.state_dir else None
+    if state:
+        closing.callback(state.close)
+    aws = closing.enter_context(_listen_for_aws(settings, state))
     root = repository_root()
     folder = run_folder(root, port_of(public))
     folder.open()
@@ -133,7 +138,6 @@ def _serve(settings: Settings, closing: ExitStack) -> None:
             tmp=folder.tmp,
             logs=folder.logs,
             strict_iam=settings.strict_iam,
-            state_dir=settings.state_dir,
             workers_per_function=settings.workers,
             overlay=settings.overlay,
             hidden_paths=(str(root), str(root / "shared")),
@@ -141,6 +145,7 @@ def _serve(settings: Settings, closing: ExitStack) -> None:
         ),
         aws,
         public,
+        state=state,
     )
     url = f"http://{LOOPBACK}:{port_of(public)}"
     issuers = DevIssuer.of(root).trusted() if settings.dev_auth else []
@@ -150,6 +155,15 @@ def _serve(settings: Settings, closing: ExitStack) -> None:
     ready = {"url": url, "aws_endpoint": engine.endpoint, "agents": [agent.name for agent in settings.agents]}
     plan = Plan(prepared, parameters, logs=folder.logs, ready=lambda: _say_ready(ready))
     run(engine, plan, [public, aws], progress=progress)
+
+
+def _listen_for_aws(settings: Settings, state: "StateFile | None") -> socket.socket:
+    """The port of the embedded AWS: part of every queue's address, so kept state keeps it too."""
+    kept = state.meta("aws_port") if state else None
+    sock = listen(settings.aws_port or int(kept or 0), variable="AWS_PORT")
+    if state:
+        state.set_meta("aws_port", str(port_of(sock)))
+    return sock
 
 
 def _say_ready(ready: Mapping[str, object]) -> None:

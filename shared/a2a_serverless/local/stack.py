@@ -25,10 +25,10 @@ from types import TracebackType
 from typing import Any, Self
 
 from a2a_serverless.local.agents import DEFAULT
-from a2a_serverless.local.assembly import assembly
+from a2a_serverless.local.assembly import assembly, stack_name
 from a2a_serverless.local.clone import repository_root
 from a2a_serverless.local.control import WORKERS
-from a2a_serverless.local.deploy import Endpoint, stack_name
+from a2a_serverless.local.deploy import Endpoint
 from a2a_serverless.local.failure import StackFailedError
 from a2a_serverless.local.serve import STOP_WITH_STDIN
 

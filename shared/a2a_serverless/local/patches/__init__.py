@@ -4,6 +4,7 @@ Everything here replaces attributes of ministack's modules after its version and
 function were checked; nothing of ministack is copied. tests/contract holds every behaviour that is patched in.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from a2a_serverless.local.patches import cloudformation, http_api, iam, lambda_, scheduler, task_tokens
@@ -11,7 +12,8 @@ from a2a_serverless.local.patches.event_sources import Pollers
 from a2a_serverless.local.patches.lambda_ import Workers
 from a2a_serverless.local.patches.roles import RoleGate
 from a2a_serverless.local.patches.step_functions import ExecutionJournal, Executions
-from a2a_serverless.local.patches.target import PatchRefusedError, require_expected_version
+from a2a_serverless.local.patches.target import PatchRefusedError
+from a2a_serverless.local.patches.task_tokens import TaskTokens, TokenJournal
 from a2a_serverless.local.worker import Host
 
 __all__ = ["PatchRefusedError", "PatchSettings", "Patched", "apply"]
@@ -24,7 +26,10 @@ class PatchSettings:
     host: Host
     workers_per_function: int
     strict_iam: bool
-    journal: ExecutionJournal | None = None
+    executions: ExecutionJournal | None = None
+    tokens: TokenJournal | None = None
+    advanced: Callable[[str, str, int], None] = lambda *_: None
+    """Told each checkpoint of a stream's mapping: its id, the stream and the position."""
 
 
 @dataclass(frozen=True)
@@ -41,12 +46,11 @@ def apply(settings: PatchSettings) -> Patched:
     Raises:
         PatchRefusedError: the installed ministack is not the one that the patches were written for.
     """
-    require_expected_version()
     gate = RoleGate(enforced=settings.strict_iam)
-    tokens = task_tokens.TaskTokens()
-    executions = Executions(tokens, gate, settings.journal)
+    tokens = TaskTokens(settings.tokens)
+    executions = Executions(tokens, gate, settings.executions)
     workers = lambda_.patch(settings.host, workers_per_function=settings.workers_per_function)
-    Pollers(gate, batches_in_flight=settings.workers_per_function).patch()
+    Pollers(gate, batches_in_flight=settings.workers_per_function, advanced=settings.advanced).patch()
     task_tokens.patch(tokens)
     executions.patch()
     cloudformation.patch()

@@ -8,6 +8,7 @@ failure destinations, and it asks no role.
 import contextvars
 import logging
 import threading
+from collections.abc import Callable
 from typing import Any
 
 from a2a_serverless.local.patches.queue_mapping import QueueMapping
@@ -48,7 +49,9 @@ class Pollers:
     _LOOK_SECONDS = 1.0
     """How soon a created or deleted mapping is noticed when nothing else happens."""
 
-    def __init__(self, gate: RoleGate, *, batches_in_flight: int) -> None:
+    def __init__(self, gate: RoleGate, *, batches_in_flight: int, advanced: Callable[[str, str, int], None]) -> None:
+        """`advanced` is told each checkpoint of a stream: the mapping's id, the stream and the position."""
+        self._advanced = advanced
         self._service: Any = module("services.lambda_svc")
         self._gate = gate
         self._batches_in_flight = batches_in_flight
@@ -60,6 +63,10 @@ class Pollers:
         expect(self._service, "_iter_all_esms", signature="")
         expect(self._service, "_apply_filter_criteria", signature="records, esm")
         expect(self._service, "_get_func_record_for_qualifier", signature="name, qualifier")
+        failure = "esm, func_rec, batch, stream_arn, result, condition"
+        expect(self._service, "_send_ddb_stream_failure_record", signature=failure)
+        records = "table_name, position, limit, account_id, region"
+        expect(module("services.dynamodb"), "stream_records_since", signature=records)
         replace(self._service, "_poll_loop", self.supervise, signature="")
 
     def supervise(self) -> None:
@@ -106,7 +113,7 @@ class Pollers:
                 limit = self._batches_in_flight
                 return QueueMapping(mapping, self._service, self._gate, self._bell.ring, batches_in_flight=limit)
             case "dynamodb":
-                return StreamMapping(mapping, self._service, self._gate)
+                return StreamMapping(mapping, self._service, self._gate, advanced=self._advanced)
             case service:
                 _log.error("event source mappings of %s are not polled locally", service)
                 return None

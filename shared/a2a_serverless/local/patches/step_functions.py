@@ -7,6 +7,7 @@ asks no role and, restarted, fails whatever was running.
 import contextvars
 import json
 import logging
+import secrets
 import threading
 import time
 from collections.abc import Mapping
@@ -39,7 +40,9 @@ class Checkpoint:
     entered_at: float
     variables: Mapping[str, Json] = field(default_factory=dict)
     token: str | None = None
-    """The task token of a dispatched task that waits for it."""
+    """The task token of a task that waits for it."""
+    dispatched: bool = False
+    """Whether the token was sent off."""
     times_out_at: float | None = None
 
 
@@ -59,6 +62,8 @@ class _Run:
     machine: str
     checkpoint: Checkpoint
     resumed: bool = False
+    context: dict[str, Any] = field(default_factory=dict)
+    """The context object of the present task."""
     alone: bool = True
     """False inside a Parallel or Map state, whose branches are not checkpointed one by one."""
     stopped: threading.Event = field(default_factory=threading.Event)
@@ -272,6 +277,8 @@ class Executions:
 
     def task(self, state_def: dict[str, Any], raw_input: Json, execution: Execution, ctx: dict[str, Any]) -> Any:
         """A task whose timeouts may be paths or expressions."""
+        if run := _current.get():
+            run.context = ctx
         return self._task(self._with_fixed_times(state_def, raw_input, ctx), raw_input, execution, ctx)
 
     def _with_fixed_times(self, state: dict[str, Any], data: Json, context: dict[str, Any]) -> dict[str, Any]:
@@ -296,39 +303,48 @@ class Executions:
         return self._resource(resource, input_data)
 
     def callback(self, resource: str, input_data: Json, token: str, state_def: dict[str, Any]) -> Any:
-        """A task that waits for its token: dispatched once, also when the process changes in between."""
+        """A task that waits for its token: sent off once, also when the process changes in between."""
         run = _current.get()
         assert run, "a task with a token is only performed by an execution"
-        resumed = run.checkpoint if run.resumed and run.alone and run.checkpoint.token else None
-        run.resumed = False  # a Retry of this task dispatches it anew
-        token = (resumed and resumed.token) or token
+        parked = self._parked(run, token, state_def)
+        assert parked.token
         callback = Callback(run.execution["executionArn"], run.machine)
-        self._tokens.issue(token, callback)
+        self._tokens.issue(parked.token, callback)
         try:
-            until = resumed.times_out_at if resumed else _deadline(state_def)
-            if not resumed:
+            if not parked.dispatched:
                 self._role.require(run.role, resource, input_data)
                 self._note(run, "TaskStarted", resource)
-                self._dispatch(resource, input_data)
+                self._dispatch(resource, _with_token(input_data, token, parked.token))
                 self._note(run, "TaskSubmitted", resource)
-                self._park(run, token, until)
+                self._park(run, changed(parked, dispatched=True))
             return wait_for(
                 callback,
-                until=until,
+                until=parked.times_out_at,
                 heartbeat_seconds=state_def.get("HeartbeatSeconds"),
                 failed=self._states._ExecutionError,
             )
         finally:
-            self._tokens.retire(token)
+            self._tokens.retire(parked.token)
+            run.context["Task"] = {"Token": secrets.token_urlsafe(24)}  # a Retry gets a token of its own
+
+    def _parked(self, run: _Run, token: str, state_def: dict[str, Any]) -> Checkpoint:
+        """Where the execution waits: stored before the token is sent off, so that no killed process forgets it."""
+        resumed = run.resumed
+        run.resumed = False
+        if resumed and run.alone and run.checkpoint.token:
+            return run.checkpoint
+        parked = changed(run.checkpoint, token=token, dispatched=False, times_out_at=_deadline(state_def))
+        self._park(run, parked)
+        return parked
 
     def _dispatch(self, resource: str, data: Json) -> None:
         """Send the token off; a call that fails fails the task at once, as on AWS."""
         self._resource(resource.replace(".waitForTaskToken", ""), data)
 
-    def _park(self, run: _Run, token: str, until: float | None) -> None:
+    def _park(self, run: _Run, checkpoint: Checkpoint) -> None:
         if run.alone:
-            run.checkpoint = changed(run.checkpoint, token=token, times_out_at=until)
-            self._keep(run.execution, run.checkpoint)
+            run.checkpoint = checkpoint
+            self._keep(run.execution, checkpoint)
 
     def _note(self, run: _Run, event: str, resource: str) -> None:
         key = f"{event[0].lower()}{event[1:]}EventDetails"
@@ -379,6 +395,11 @@ def _context(run: _Run, definition: dict[str, Any], machine_name: str) -> dict[s
         "StateMachine": {"Id": run.machine, "Name": machine_name},
         "variables": dict(run.checkpoint.variables),
     }
+
+
+def _with_token(data: Json, new: str, kept: str) -> Json:
+    """The data of a task that is sent off again after a restart: with the token that was promised before."""
+    return data if new == kept else json.loads(json.dumps(data).replace(new, kept))
 
 
 def _deadline(state: dict[str, Any]) -> float | None:

@@ -6,13 +6,14 @@ of each key, which one batch at a time keeps as well.
 
 import logging
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from a2a_serverless.local.patches.loop import on_loop
 from a2a_serverless.local.patches.queue_mapping import failures_of
 from a2a_serverless.local.patches.roles import RoleGate
-from a2a_serverless.local.patches.target import expect, module
+from a2a_serverless.local.patches.target import module
 
 _log = logging.getLogger(__name__)
 
@@ -46,7 +47,11 @@ class Batch:
 class StreamMapping:
     """Reads one stream for one function."""
 
-    def __init__(self, mapping: dict[str, Any], service: Any, gate: RoleGate) -> None:
+    def __init__(
+        self, mapping: dict[str, Any], service: Any, gate: RoleGate, *, advanced: Callable[[str, str, int], None]
+    ) -> None:
+        """`advanced` is told each checkpoint: the mapping's id, the stream and the position."""
+        self._advanced = advanced
         self._mapping = mapping
         self._lambda = service
         self._tables: Any = module("services.dynamodb")
@@ -58,9 +63,6 @@ class StreamMapping:
         self._size: int | None = None
         """A smaller batch than configured, after bisection."""
         self._not_before = 0.0
-        expect(self._tables, "stream_records_since", signature="table_name, position, limit, account_id, region")
-        record_signature = "esm, func_rec, batch, stream_arn, result, condition"
-        expect(service, "_send_ddb_stream_failure_record", signature=record_signature)
 
     def poll(self) -> float:
         """Perform one batch when there is one; returns how long to rest (0: look again at once)."""
@@ -173,6 +175,7 @@ class StreamMapping:
         """Move the checkpoint: what lies before it is never read again."""
         with self._lambda._dynamodb_stream_positions_lock:
             self._lambda._dynamodb_stream_positions[self._mapping["UUID"]] = position
+        self._advanced(self._mapping["UUID"], self._arn, position)
         self._attempts = 0
         self._size = None
         self._not_before = 0.0

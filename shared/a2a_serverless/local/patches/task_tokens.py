@@ -9,7 +9,7 @@ import json
 import threading
 import time
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from a2a_serverless.local.patches.target import module, replace
 
@@ -30,25 +30,64 @@ class Callback:
     error: dict[str, str] | None = None
     aborted: bool = False
 
+    def finish(self, settled: "Settled") -> None:
+        """The task has its result."""
+        self.output, self.error = settled.output, settled.error
+        self.done.set()
+
+    def abort(self) -> None:
+        """The execution was stopped."""
+        self.aborted = True
+        self.done.set()
+
+
+@dataclass(frozen=True)
+class Settled:
+    """How a token ended: with an output, with an error, or (neither) without being used."""
+
+    machine: str
+    output: str | None = None
+    error: dict[str, str] | None = None
+
+    @property
+    def was_sent(self) -> bool:
+        """Whether somebody completed the task."""
+        return self.output is not None or self.error is not None
+
+
+class TokenJournal(Protocol):
+    """Keeps settled tokens where a killed process cannot lose them."""
+
+    def settle(self, token: str, settled: Settled) -> None:
+        """Store how a token ended."""
+
+    def settled(self) -> dict[str, Settled]:
+        """Every token that is over."""
+
 
 class TaskTokens:
     """The live tokens of all executions, and the memory of those that are over."""
 
-    def __init__(self) -> None:
+    def __init__(self, journal: TokenJournal | None = None) -> None:
         self._lock = threading.Lock()
         self._live: dict[str, Callback] = {}
-        self._over: dict[str, str] = {}
+        self._journal = journal
+        self._over = journal.settled() if journal else {}
 
     def issue(self, token: str, callback: Callback) -> None:
-        """A token becomes live before its task is dispatched."""
+        """A token becomes live before its task is dispatched; one that was sent to an earlier process is done."""
         with self._lock:
-            self._live[token] = callback
+            earlier = self._over.get(token)
+            if earlier and earlier.was_sent:
+                callback.finish(earlier)
+            else:
+                self._live[token] = callback
 
     def machine_of(self, token: str) -> str | None:
         """The ARN of the state machine that issued a token, live or over."""
         with self._lock:
-            live = self._live.get(token)
-            return live.machine if live else self._over.get(token)
+            found = self._live.get(token) or self._over.get(token)
+            return found.machine if found else None
 
     def complete(self, token: str, *, output: str | None = None, error: dict[str, str] | None = None) -> bool:
         """Hand the result to the waiting task; False when the token is not live (any more)."""
@@ -56,10 +95,15 @@ class TaskTokens:
             callback = self._live.pop(token, None)
             if callback is None:
                 return False
-            self._over[token] = callback.machine
-            callback.output, callback.error = output, error
-            callback.done.set()
+            settled = Settled(callback.machine, output=output, error=error)
+            self._settle(token, settled)
+            callback.finish(settled)
             return True
+
+    def _settle(self, token: str, settled: Settled) -> None:
+        self._over[token] = settled
+        if self._journal:
+            self._journal.settle(token, settled)
 
     def heartbeat(self, token: str) -> bool:
         """Note a sign of life; False when the token is not live."""
@@ -74,7 +118,7 @@ class TaskTokens:
         """The task ended without its token: a late one is refused."""
         with self._lock:
             if callback := self._live.pop(token, None):
-                self._over[token] = callback.machine
+                self._settle(token, Settled(callback.machine))
 
     def abort(self, execution: str) -> None:
         """End every waiting task of a stopped execution."""
@@ -82,9 +126,8 @@ class TaskTokens:
             for token, callback in list(self._live.items()):
                 if callback.execution == execution:
                     del self._live[token]
-                    self._over[token] = callback.machine
-                    callback.aborted = True
-                    callback.done.set()
+                    self._settle(token, Settled(callback.machine))
+                    callback.abort()
 
     def was_issued(self, token: str) -> bool:
         """Whether a token is one of ours, live or over."""
