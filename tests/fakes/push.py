@@ -1,14 +1,16 @@
 """Webhooks, their nudges, and the small things kept beside tasks, in memory."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from a2a_serverless.app.callbacks import CallbackGrant
-from a2a_serverless.app.ports import AttemptRecord, ContextState
+from a2a_serverless.app.ports import AttemptRecord, Clock, ContextState
 from a2a_serverless.core.delivery_endpoint import EndpointHealth
 from a2a_serverless.core.delivery_state import DeliveryState
 from a2a_serverless.core.push import PushConfig, WireVersion
 from a2a_serverless.errors import Conflict
 from a2a_serverless.types import Scope, TaskKey
+
+from .clock import FakeClock
 
 
 class MemoryPush:
@@ -67,32 +69,35 @@ def _fresh(config: PushConfig, generation: int) -> DeliveryState:
 
 
 class MemoryEndpoints:
-    """Endpoints."""
+    """Endpoints. `clock` decides what was not tried for a day."""
 
-    def __init__(self) -> None:
-        self._known: dict[str, EndpointHealth] = {}
+    def __init__(self, clock: Clock | None = None) -> None:
+        self._clock = clock or FakeClock()
+        self._known: dict[str, tuple[EndpointHealth, datetime]] = {}
 
     def endpoint(self, name: str) -> EndpointHealth:
-        return self._known.get(name, EndpointHealth())
+        health, until = self._known.get(name, (EndpointHealth(), None))
+        return health if until is not None and until > self._clock() else EndpointHealth()
 
     def save_endpoint(self, name: str, health: EndpointHealth) -> None:
-        self._known[name] = health
+        self._known[name] = (health, self._clock() + timedelta(days=1))
 
 
 class MemoryContexts:
     """ContextStore. `clock` decides what has expired."""
 
-    def __init__(self) -> None:
-        self._kept: dict[tuple[Scope, str], ContextState] = {}
+    def __init__(self, clock: Clock | None = None) -> None:
+        self._clock = clock or FakeClock()
+        self._kept: dict[tuple[Scope, str], tuple[ContextState, datetime]] = {}
 
     def context(self, scope: Scope, context_id: str) -> ContextState:
-        return self._kept.get((scope, context_id), ContextState({}))
+        state, until = self._kept.get((scope, context_id), (ContextState({}), None))
+        return state if until is not None and until > self._clock() else ContextState({})
 
     def save_context(self, scope: Scope, context_id: str, state: ContextState, *, expires_at: datetime) -> None:
-        del expires_at
         if self.context(scope, context_id).version != state.version:
             raise Conflict("another task of the context wrote meanwhile")
-        self._kept[scope, context_id] = ContextState(state.value, state.version + 1)
+        self._kept[scope, context_id] = (ContextState(state.value, state.version + 1), expires_at)
 
 
 class MemoryCallbacks:

@@ -5,7 +5,7 @@ from typing import Final
 
 from a2a_serverless.app.callbacks import CallbackGrant
 from a2a_serverless.aws.items import Attribute, number, number_in, text, text_in, ttl, ttl_in
-from a2a_serverless.aws.keys import fits, task_key, task_text
+from a2a_serverless.aws.keys import encoded, fits, task_key, task_text
 from a2a_serverless.aws.settings import PARTITION_KEY, SORT_KEY, TTL_ATTRIBUTE
 from a2a_serverless.aws.table import Table
 
@@ -33,7 +33,7 @@ class CallbackTable:
 
     def grant(self, grant_id: str, *, now: datetime) -> CallbackGrant | None:
         """The grant, if there is one that has not expired."""
-        item = self._table.get(_key(grant_id)) if fits(CALLBACK + grant_id) else None
+        item = self._table.get(_key(grant_id)) if fits(_partition(grant_id)) else None
         expires_at = ttl_in(item, TTL_ATTRIBUTE) if item is not None else None
         if item is None or expires_at is None or expires_at <= now:
             return None
@@ -42,4 +42,8 @@ class CallbackTable:
 
 
 def _key(grant_id: str) -> dict[str, Attribute]:
-    return {PARTITION_KEY: text(CALLBACK + grant_id), SORT_KEY: text(GRANT)}
+    return {PARTITION_KEY: text(_partition(grant_id)), SORT_KEY: text(GRANT)}
+
+
+def _partition(grant_id: str) -> str:
+    return CALLBACK + encoded(grant_id)

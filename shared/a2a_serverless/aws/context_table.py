@@ -8,7 +8,7 @@ from typing import Final
 from a2a_serverless.app.ports import Clock, ContextState
 from a2a_serverless.aws.items import Attribute, Item, binary, bytes_in, number, number_in, text, ttl
 from a2a_serverless.aws.journal_codec import compressed, expanded
-from a2a_serverless.aws.keys import owner_text
+from a2a_serverless.aws.keys import encoded, owner_text
 from a2a_serverless.aws.settings import PARTITION_KEY, SORT_KEY, TTL_ATTRIBUTE, VERSION
 from a2a_serverless.aws.table import Condition, Refused, Table
 from a2a_serverless.errors import Conflict
@@ -61,6 +61,7 @@ class ContextTable:
 
 
 def _key(scope: Scope, context_id: str) -> dict[str, Attribute]:
-    spelled = context_id.encode(errors="surrogatepass")
-    name = context_id if len(spelled) <= _LONGEST_ID else f"sha256:{hashlib.sha256(spelled).hexdigest()}"
+    name = encoded(context_id)
+    if len(name) > _LONGEST_ID:
+        name = f"sha256:{hashlib.sha256(name.encode()).hexdigest()}"
     return {PARTITION_KEY: text(owner_text(scope)), SORT_KEY: text(CONTEXT + name)}

@@ -21,7 +21,7 @@ def owner_text(scope: Scope) -> str:
     """
     if not scope.agent or not scope.owner.subject:
         raise ValueError("a scope needs an agent and an owner with a subject")
-    return "/".join(map(_encoded, (scope.agent, scope.owner.tenant, scope.owner.subject)))
+    return "/".join(map(encoded, (scope.agent, scope.owner.tenant, scope.owner.subject)))
 
 
 def task_text(key: TaskKey) -> str:
@@ -30,7 +30,7 @@ def task_text(key: TaskKey) -> str:
     Raises:
         ValueError: there is no owner.
     """
-    return f"{owner_text(key.scope)}/{_encoded(key.task_id)}"
+    return f"{owner_text(key.scope)}/{encoded(key.task_id)}"
 
 
 def task_key(text: str) -> TaskKey:
@@ -51,7 +51,8 @@ def fits(text: str) -> bool:
     return 0 < len(text.encode()) <= LONGEST_PARTITION_KEY
 
 
-def _encoded(name: str) -> str:
+def encoded(name: str) -> str:
+    """A name that somebody else chose, as a part of a key."""
     # A lone surrogate is no text, but a caller may send one: it is a name like any other, of nothing that exists.
     return quote(name, safe="", errors="surrogatepass")
 

@@ -6,15 +6,23 @@ import sys
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pytest
 
+from a2a_serverless.app.ports import DueTasks, TaskStore
 from a2a_serverless.aws import settings
 from a2a_serverless.aws.clients import Clients
 from a2a_serverless.aws.table import Table
+from a2a_serverless.aws.task_table import TaskTable
+from a2a_serverless.types import Owner, Scope
+from tests.fakes import MemoryTasks
 
 ROOT = Path(__file__).parents[3]
+
+
+class Tasks(TaskStore, DueTasks, Protocol):
+    """Both ports of a table of tasks."""
 
 
 @pytest.fixture(scope="session")
@@ -89,3 +97,22 @@ def make_table(clients: Clients, name: str) -> None:
 
 def _schema(pair: tuple[str, str]) -> list[dict[str, str]]:
     return [{"AttributeName": name, "KeyType": kind} for name, kind in zip(pair, ("HASH", "RANGE"), strict=True)]
+
+
+@pytest.fixture
+def scope() -> Scope:
+    """An owner of this test's own."""
+    return Scope("freight", Owner(f"partner-{uuid.uuid4().hex[:12]}"))
+
+
+@pytest.fixture(params=["memory", "dynamodb"])
+def tasks(request: pytest.FixtureRequest) -> Tasks:
+    """A store of tasks: each test runs on the fake and on the table."""
+    if request.param == "memory":
+        return MemoryTasks()
+    return TaskTable(request.getfixturevalue("table"), ids=random_ids)
+
+
+def random_ids() -> str:
+    """Ids as a function makes them."""
+    return str(uuid.uuid4())
