@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from a2a_serverless.core.advance import advance, status
-from a2a_serverless.core.head import Change, Head, Lease, Rules
+from a2a_serverless.core.head import Change, Head, Lease, Rules, TurnTrigger
 from a2a_serverless.core.journal import Entry, Restarted
 from a2a_serverless.core.waits import Question, agent_message, park
 from a2a_serverless.errors import LeaseLost
@@ -55,15 +55,23 @@ def begin(head: Head, turn: int, *, message_id: str, rules: Rules, now: datetime
         return NothingToDo()
     attempt = head.attempt + 1 if again else 1
     if attempt > rules.attempts:
-        text = f"the agent stopped without an answer {rules.attempts} times"
-        return Exhausted(fail(head, text, message_id=message_id, rules=rules, now=now))
+        return Exhausted(_buried(head, message_id=message_id, rules=rules, now=now))
     return Begun(_leased(head, turn, attempt, rules=rules, now=now))
 
 
+def _buried(head: Head, *, message_id: str, rules: Rules, now: datetime) -> Change:
+    text = f"the agent stopped without an answer {rules.attempts} times"
+    message = agent_message(head, text, message_id=message_id)
+    return advance(head, *_fenced_off(head), status(TaskState.FAILED, now, message), rules=rules, now=now)
+
+
+def _fenced_off(head: Head) -> tuple[Entry, ...]:
+    """What takes back the artifacts of a dead attempt, if it wrote anything."""
+    return (Restarted(head.turn_from),) if head.entries > head.turn_from else ()
+
+
 def _leased(head: Head, turn: int, attempt: int, *, rules: Rules, now: datetime) -> Change:
-    entries: list[Entry] = []
-    if attempt > 1 and head.entries > head.turn_from:
-        entries.append(Restarted(head.turn_from))
+    entries = _fenced_off(head) if attempt > 1 else ()
     return advance(
         head,
         *entries,
@@ -74,8 +82,16 @@ def _leased(head: Head, turn: int, attempt: int, *, rules: Rules, now: datetime)
         fence=head.fence + 1,
         lease=Lease(now + rules.lease),
         turn_from=head.turn_from if attempt > 1 else head.entries,
-        shown_to=head.entries + len(entries),
+        shown_to=_shown_to(head, head.entries + len(entries)),
     )
+
+
+def _shown_to(head: Head, length: int) -> int:
+    """A turn is given all there is; one that a callback or a deadline began, only what was there when its wait ended.
+
+    What the caller says later is for the turn after it: it must not pass for what was posted to the callback.
+    """
+    return length if head.trigger is TurnTrigger.MESSAGE else head.shown_to
 
 
 def check_fence(head: Head, fence: int) -> None:
@@ -131,9 +147,3 @@ def end(
             parked = park(before, ending, rules=rules, now=now)
             seq = parked.after.version
             return Change(head, parked.after.but(nudge_seq=seq), (*entries, *parked.entries))
-
-
-def fail(head: Head, text: str, *, message_id: str, rules: Rules, now: datetime) -> Change:
-    """End the task as FAILED with a message that tells the caller as much as he may know."""
-    message = agent_message(head, text, message_id=message_id)
-    return advance(head, status(TaskState.FAILED, now, message), rules=rules, now=now)

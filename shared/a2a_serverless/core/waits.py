@@ -38,7 +38,9 @@ def check_question(question: Question, rules: Rules) -> None:
 def park(head: Head, question: Question, *, rules: Rules, now: datetime) -> Change:
     """End the turn with a question. A message that came meanwhile is taken at once by the next turn."""
     asked = status(_STATES[question.kind], now, question.message)
-    ended = {"lease": None, "read_to": head.shown_to}
+    number = head.waits + 1
+    # A question that never waits takes its number along, so that its callback address does not open a later one.
+    ended = {"lease": None, "read_to": head.shown_to, "waits": number}
     if head.has_unread:
         return advance(
             head,
@@ -51,13 +53,13 @@ def park(head: Head, question: Question, *, rules: Rules, now: datetime) -> Chan
             **ended,
         )
     wait = Wait(
-        number=head.waits + 1,
+        number=number,
         kind=question.kind,
         since=now,
         until=now + question.within,
         remind=question.remind,
     )
-    return advance(head, asked, rules=rules, now=now, wait=wait, waits=wait.number, wait_token="", **ended)
+    return advance(head, asked, rules=rules, now=now, wait=wait, wait_token="", **ended)
 
 
 def waits_with(head: Head, number: int) -> bool:
@@ -83,17 +85,17 @@ def resume(
     """
     if not waits_with(head, number):
         raise IllegalChange(f"the task does not wait with number {number}")
-    spoken = (Spoken(message),) if message else ()
+    entries = (*((Spoken(message),) if message else ()), status(TaskState.WORKING, now))
     return advance(
         head,
-        *spoken,
-        status(TaskState.WORKING, now),
+        *entries,
         rules=rules,
         now=now,
         wait=None,
         wait_token="",
         turn_due=head.turn + 1,
         trigger=trigger,
+        shown_to=head.entries + len(entries),
     )
 
 
