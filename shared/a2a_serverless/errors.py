@@ -162,5 +162,9 @@ class LeaseLost(Exception):
     """Another runner has the task, or the task has ended: nothing more may be written."""
 
 
+class EntryTooLarge(ValueError):
+    """One message, status or artifact is larger than the store can keep; nothing was written."""
+
+
 class IllegalChange(RuntimeError):
     """A change the lifecycle does not know: a fault in the kit, or an agent that speaks after its end."""

@@ -45,9 +45,10 @@ class Agent:
         del inbound
         return None
 
-    def on_cancel(self, task: Task) -> None:
+    def on_cancel(self, task: Task) -> Awaitable[None] | None:
         """The task was canceled, whatever it did: release what it held. It is final, nothing can be said any more."""
         del task
+        return None
 
     def on_expire(self, turn: Turn) -> Awaitable[None] | None:
         """Nobody answered before the deadline. Say how it goes on, as in `run`; without this, the task fails.

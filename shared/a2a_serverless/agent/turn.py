@@ -22,7 +22,7 @@ from a2a_serverless.types import (
 )
 
 DEFAULT_WAIT = timedelta(days=7)
-"""How long a question stays open when its author does not say."""
+"""How long a question stays open when its author does not say, if the deployment lets anybody wait that long."""
 
 
 class TurnEnded(RuntimeError):
@@ -76,6 +76,7 @@ class Turn:
         load_context: Callable[[], JsonObject],
         clock: Callable[[], datetime],
         ids: Callable[[], str],
+        default_wait: timedelta = DEFAULT_WAIT,
     ) -> None:
         self.task = task
         self.messages = messages
@@ -88,13 +89,15 @@ class Turn:
         self._context_state: JsonObject | None = None
         self._clock = clock
         self._ids = ids
+        self._default_wait = default_wait
         self._ended = False
         self._artifacts = {artifact.artifact_id for artifact in task.artifacts}
 
     @property
     def message(self) -> Message:
         """The newest message of the caller."""
-        return self.messages[-1] if self.messages else self.history[-1]
+        spoken = self.messages or tuple(message for message in self.history if message.role is Role.USER)
+        return spoken[-1]
 
     @property
     def history(self) -> tuple[Message, ...]:
@@ -156,10 +159,10 @@ class Turn:
         self,
         question: str | Message,
         *,
-        within: timedelta = DEFAULT_WAIT,
+        within: timedelta | None = None,
         remind: tuple[timedelta, ...] | list[timedelta] = (),
     ) -> None:
-        """End the turn with a question: INPUT_REQUIRED until the answer, at most `within`.
+        """End the turn with a question: INPUT_REQUIRED until the answer, at most `within` (a week if it is not given).
 
         `remind` are times after the question at which the caller's webhooks are told of it again.
         """
@@ -169,7 +172,7 @@ class Turn:
         self,
         explanation: str | Message,
         *,
-        within: timedelta = DEFAULT_WAIT,
+        within: timedelta | None = None,
         remind: tuple[timedelta, ...] | list[timedelta] = (),
     ) -> None:
         """End the turn until an authorization arrives: by a message, or at `callback_url` (SPEC 7.6).
@@ -209,12 +212,17 @@ class Turn:
         )
 
     def _question(
-        self, kind: WaitKind, text: str | Message, within: timedelta, remind: tuple[timedelta, ...] | list[timedelta]
+        self,
+        kind: WaitKind,
+        text: str | Message,
+        within: timedelta | None,
+        remind: tuple[timedelta, ...] | list[timedelta],
     ) -> Question:
         message = self._maybe_message(text)
         if message is None:
             raise ValueError("a question needs words: say what is needed, so that the caller can give it")
-        return Question(kind=kind, message=message, within=within, remind=tuple(remind))
+        limit = self._default_wait if within is None else within
+        return Question(kind=kind, message=message, within=limit, remind=tuple(remind))
 
     def _maybe_message(self, text: str | Message) -> Message | None:
         if isinstance(text, Message):

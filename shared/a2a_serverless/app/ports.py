@@ -105,6 +105,7 @@ class TaskStore(Protocol):
 
         Raises:
             Conflict: the task exists.
+            EntryTooLarge: the message is larger than can be kept.
         """
 
     def commit(self, change: Change) -> Head:
@@ -112,6 +113,7 @@ class TaskStore(Protocol):
 
         Raises:
             Conflict: the task is no longer at `change.before.version`.
+            EntryTooLarge: an entry is larger than can be kept.
         """
 
     def head(self, key: TaskKey, *, now: datetime) -> Head | None:

@@ -14,10 +14,10 @@ from a2a_serverless.app.ports import Clock, TaskStore
 from a2a_serverless.core import turns
 from a2a_serverless.core.advance import status
 from a2a_serverless.core.head import Change, Head, Rules
-from a2a_serverless.core.journal import ArtifactChanged, Entry, StatusChanged
+from a2a_serverless.core.journal import ArtifactChanged, Entry, Spoken, StatusChanged
 from a2a_serverless.core.turns import Ending
 from a2a_serverless.core.waits import Question, check_question
-from a2a_serverless.errors import Conflict, LeaseLost
+from a2a_serverless.errors import Conflict, EntryTooLarge, LeaseLost
 from a2a_serverless.types import JsonObject, TaskState
 
 FLUSH_BYTES: Final = 16_384
@@ -55,6 +55,8 @@ class TurnWriter:
         self._lost: LeaseLost | None = None
         self._ending: Ending | None = None
         self._finished = False
+        self._doubt: int | None = None
+        """Where in the journal a write began that failed and may have been carried out all the same."""
         self._only_began = False
         """Whether nothing is buffered but that the run began: what the agent says of it is better."""
 
@@ -100,7 +102,7 @@ class TurnWriter:
             self._buffer.append(entry)
             self._buffered_bytes += _size(entry)
             if self._buffered_bytes >= FLUSH_BYTES:
-                self._flush()
+                self._try_flush()
 
     def end(self, ending: Ending) -> None:
         """Take how the turn ends; written by `finish`.
@@ -118,14 +120,21 @@ class TurnWriter:
     def finish(self, ending: Ending, memory: JsonObject) -> Head:
         """Write what is left and how the turn ended, in one change."""
         with self._lock:
-            entries = self._taken()
             self._finished = True
+            self._resolve_doubt()
+            entries = tuple(self._buffer)
             self._write(
                 lambda head, now: turns.end(
                     head, self._fence, ending, *entries, memory=memory, rules=self._rules, now=now
                 )
             )
             return self._head
+
+    def confirm(self) -> None:
+        """Look whether the task is still this runner's, before something is written elsewhere in its name."""
+        with self._lock:
+            self._look(self._clock())
+            self._still_mine()
 
     def tick(self) -> None:
         """Do what is due: write what was said, look after a silent run, keep the lease."""
@@ -148,26 +157,57 @@ class TurnWriter:
         newer = self._tasks.head(self._head.key, now=now)
         self._adopt(newer, now)
 
-    def _flush(self) -> None:
-        entries = self._taken()
-        self._write(lambda head, now: turns.progress(head, self._fence, *entries, rules=self._rules, now=now))
+    def _try_flush(self) -> None:
+        """Write what is buffered. That the store fails is none of the agent's business: its words wait."""
+        try:
+            self._flush()
+        except (LeaseLost, EntryTooLarge):
+            raise
+        except Exception:
+            log.exception("what was said is not written yet", extra={"task_id": self._head.key.task_id})
 
-    def _taken(self) -> tuple[Entry, ...]:
-        entries = tuple(self._buffer)
-        self._buffer.clear()
+    def _flush(self) -> None:
+        """Write what is buffered. It stays buffered until it is known to be written."""
         self._only_began = False
-        self._buffered_bytes, self._buffered_since = 0, None
-        return entries
+        self._resolve_doubt()
+        entries = tuple(self._buffer)
+        try:
+            self._write(lambda head, now: turns.progress(head, self._fence, *entries, rules=self._rules, now=now))
+        except EntryTooLarge:
+            del self._buffer[-1]  # whatever fills a segment is written at once, so it is the newest
+            raise
+        self._forget(len(entries))
+
+    def _resolve_doubt(self) -> None:
+        """After a write that failed, find out whether it was carried out: nobody else writes statuses or artifacts."""
+        if self._doubt is None:
+            return
+        self._look(self._clock())
+        self._still_mine()
+        since = self._tasks.entries_from(self._head, self._doubt)
+        self._forget(sum(not isinstance(entry, Spoken) for entry in since))
+        self._doubt = None
+
+    def _forget(self, written: int) -> None:
+        del self._buffer[:written]
+        self._buffered_bytes = sum(_size(entry) for entry in self._buffer)
+        self._buffered_since = self._clock() if self._buffer else None
 
     def _write(self, decide: Callable[[Head, datetime], Change]) -> None:
         """Write a change; when another writer came first (a message arrived), decide it again on the newer head."""
         for _ in range(_TRIES):
             self._still_mine()
             now = self._clock()
+            change = decide(self._head, now)
             try:
-                self._head = self._tasks.commit(decide(self._head, now))
+                self._head = self._tasks.commit(change)
             except Conflict:
                 self._look(now)
+            except EntryTooLarge:
+                raise
+            except Exception:
+                self._doubt = self._head.entries if change.entries else self._doubt
+                raise
             else:
                 self._looked_at = now
                 return

@@ -1,0 +1,147 @@
+"""Call an agent for one turn, and say how its turn ended, or whose fault it is that it did not.
+
+An agent's fault is an ending too: it fails the task. Ours (a store that does not answer) may surface inside the agent,
+when it asks for its context or for a callback address, and must not be taken for the agent's.
+"""
+
+import inspect
+import json
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+from a2a_serverless.agent.agent import Agent, decides_on_expiry
+from a2a_serverless.agent.turn import Turn
+from a2a_serverless.app.ports import Ids
+from a2a_serverless.app.turn_writer import TurnWriter
+from a2a_serverless.core.head import Head, Rules, TurnTrigger
+from a2a_serverless.core.turns import Ended, Ending
+from a2a_serverless.core.waits import agent_message
+from a2a_serverless.errors import LeaseLost
+from a2a_serverless.types import JsonObject, TaskState
+
+_FAULT: Final = "the agent failed; its operator finds the reason under this task's id"
+
+log = logging.getLogger(__name__)
+
+Watch = Callable[[TurnWriter, Callable[[], None]], None]
+"""Run the agent (the second argument) while the writer ticks: see `functions.run_turn.pulse`."""
+
+Answer = TypeVar("Answer")
+
+
+def unwatched(writer: TurnWriter, run: Callable[[], None]) -> None:
+    """Run the agent with nobody keeping the lease: for turns that are shorter than it."""
+    del writer
+    run()
+
+
+@dataclass(slots=True)
+class OurFaults:
+    """Remembers what failed of ours while the agent ran."""
+
+    first: Exception | None = None
+
+    def noted(self, call: Callable[[], Answer]) -> Callable[[], Answer]:
+        """The call, with its failure remembered."""
+
+        def noting() -> Answer:
+            try:
+                return call()
+            except Exception as fault:
+                self.first = self.first or fault
+                raise
+
+        return noting
+
+
+@dataclass(frozen=True, slots=True)
+class TurnResult:
+    """How a turn ended, and what is to be kept: plain JSON, small enough."""
+
+    ending: Ending
+    state: JsonObject
+    context_state: JsonObject | None
+    """None: the agent did not ask for it, or its turn failed."""
+
+
+def call_agent(
+    agent: Agent, turn: Turn, writer: TurnWriter, *, watch: Watch, ours: OurFaults, rules: Rules, ids: Ids
+) -> TurnResult:
+    """Run the agent's turn. What a failed turn did to its state is not kept.
+
+    Raises:
+        LeaseLost: the task is no longer this run's.
+        Exception: what failed of ours; the turn must run again.
+    """
+    try:
+        watch(writer, lambda: _call(agent, turn))
+        state = _small_json("state", turn.state, rules)
+        touched = turn.touched_context
+        context_state = None if touched is None else _small_json("context_state", touched, rules)
+    except LeaseLost:
+        raise
+    except Exception:
+        if writer.lost:
+            raise LeaseLost("the task was lost while the agent ran") from None
+        if ours.first is not None:
+            raise
+        log.exception("the agent raised", extra=_where(writer.head))
+        return fault(writer.head, ids)
+    if writer.lost:
+        raise LeaseLost("the task was lost while the agent ran")
+    if writer.ending is None:
+        log.error("the agent returned without ending its turn: call complete, fail, reject, ask or require_auth",
+                  extra=_where(writer.head))  # fmt: skip
+        return fault(writer.head, ids)
+    return TurnResult(writer.ending, state, context_state)
+
+
+def fault(head: Head, ids: Ids) -> TurnResult:
+    """The task fails, with a message that gives nothing away."""
+    message = agent_message(head, _FAULT, message_id=ids())
+    return TurnResult(Ended(TaskState.FAILED, message), head.memory, None)
+
+
+def awaited(result: Awaitable[None] | None) -> None:
+    """Wait for what an agent returned, if its method is `async`."""
+    if not inspect.isawaitable(result):
+        return
+    import asyncio  # costs 50 ms of a cold start: only agents that are async pay it
+
+    async def finish() -> None:
+        await result
+
+    try:
+        asyncio.run(finish())
+    except asyncio.CancelledError as cancelled:
+        # Nobody but the agent cancels its coroutine, and a BaseException would be taken for the death of the worker.
+        raise RuntimeError("the agent's coroutine was canceled from inside") from cancelled
+
+
+def _call(agent: Agent, turn: Turn) -> None:
+    expired = turn.trigger is TurnTrigger.EXPIRED and decides_on_expiry(agent)
+    awaited(agent.on_expire(turn) if expired else agent.run(turn))
+
+
+def _small_json(name: str, value: object, rules: Rules) -> JsonObject:
+    """A copy as it will come back from the store.
+
+    Raises:
+        TypeError: it is no JSON, or no object.
+        ValueError: it holds a number that JSON has not, or too much.
+    """
+    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
+    if not isinstance(value, dict):
+        raise TypeError(f"turn.{name} must be a dict, not {type(value).__name__}")
+    if len(text) > rules.memory_bytes:
+        raise ValueError(
+            f"turn.{name} is {len(text)} bytes of JSON and may be {rules.memory_bytes}: keep large things elsewhere"
+        )
+    copied: JsonObject = json.loads(text)
+    return copied
+
+
+def _where(head: Head) -> dict[str, object]:
+    return {"task_id": head.key.task_id, "turn": head.turn, "attempt": head.attempt}
