@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from aws_cdk import Duration, aws_lambda, aws_lambda_event_sources, aws_sqs, aws_stepfunctions
+import jsii
+from aws_cdk import Duration, aws_lambda, aws_sqs, aws_stepfunctions
 from constructs import Construct
 
 from a2a_serverless.aws.settings import HEAD, SORT_KEY, Variable
@@ -68,9 +69,10 @@ class Relay(Construct):
                 **effects.environment,
             },
         )
-        self.function.may("dynamodb:GetItem", "dynamodb:Query", "dynamodb:UpdateItem", on=tasks.arn)
+        self.function.may("dynamodb:Query", "dynamodb:DeleteItem", on=tasks.arn)
         effects.allow_carrying_out(self.function)
         effects.allow_ending_waits(self.function)
+        self.function.may("sqs:SendMessage", on=self.dead_letters.queue_arn)
         self._follow(tasks)
 
     def _follow(self, tasks: Tasks) -> None:
@@ -88,22 +90,35 @@ class Relay(Construct):
             target=self.function,
             event_source_arn=tasks.stream_arn,
             starting_position=aws_lambda.StartingPosition.TRIM_HORIZON,
-            filters=[_head_was_written()],
+            filters=[_head_changed()],
             batch_size=25,
             parallelization_factor=4,  # order is kept per partition key, and a task is one
             bisect_batch_on_error=True,
             report_batch_item_failures=True,
             retry_attempts=10,
             max_record_age=Duration.hours(20),  # a stream forgets after 24
-            on_failure=aws_lambda_event_sources.SqsDlq(self.dead_letters),
+            on_failure=_Failed(self.dead_letters),
         )
 
 
-def _head_was_written() -> Mapping[str, Any]:
-    """The stream's filter: a task's head was created or changed; other items say nothing to anybody."""
+@jsii.implements(aws_lambda.IEventSourceDlq)
+class _Failed:
+    """Where records go that could not be relayed. Lambda sends as the function, which may do that and no more."""
+
+    def __init__(self, queue: aws_sqs.Queue) -> None:
+        self._queue = queue
+
+    def bind(
+        self, target: aws_lambda.IEventSourceMapping, target_handler: aws_lambda.IFunction
+    ) -> aws_lambda.DlqDestinationConfig:
+        del target, target_handler
+        return aws_lambda.DlqDestinationConfig(destination=self._queue.queue_arn)
+
+
+def _head_changed() -> Mapping[str, Any]:
+    """The stream's filter: a task's head was created, changed or deleted; other items say nothing to anybody."""
     return aws_lambda.FilterCriteria.filter(
         {
-            "eventName": aws_lambda.FilterRule.or_("INSERT", "MODIFY"),
             "dynamodb": {"Keys": {SORT_KEY: {"S": aws_lambda.FilterRule.is_equal(HEAD)}}},
         }
     )

@@ -30,11 +30,11 @@ ROLES = {
         "TasksTable.Arn": "dynamodb: GetItem PutItem Query UpdateItem",
     },
     "RelayRole": {
-        "TasksTable.Arn": "dynamodb: GetItem Query UpdateItem",
+        "TasksTable.Arn": "dynamodb: DeleteItem Query",
         "TasksTable.StreamArn": "dynamodb: DescribeStream GetRecords GetShardIterator ListStreams",
         "RunTurnTurns.Arn": "sqs: SendMessage",
         "NotifyNudges.Arn": "sqs: SendMessage",
-        "RelayDeadLetters.Arn": "sqs: GetQueueAttributes GetQueueUrl SendMessage",
+        "RelayDeadLetters.Arn": "sqs: SendMessage",
         "AwaitInputMachine": "states: SendTaskSuccess StartExecution",
     },
     "NotifyRole": {

@@ -296,7 +296,7 @@ def test_relay_hears_of_heads_alone_and_one_poisoned_change_cannot_stop_it(every
     assert stream["EventSourceArn"] == "TasksTable.StreamArn"
     assert stream["FilterCriteria"] == {
         "Filters": [
-            {"Pattern": '{"eventName":["INSERT","MODIFY"],"dynamodb":{"Keys":{"sk":{"S":["HEAD"]}}}}'},
+            {"Pattern": '{"dynamodb":{"Keys":{"sk":{"S":["HEAD"]}}}}'},
         ]
     }
     assert stream["BisectBatchOnFunctionError"] is True
