@@ -18,7 +18,7 @@ MIN_TOKEN: Final = 24
 """Characters of a token that is all the proof there is."""
 
 _TOKEN: Final = re.compile(r"[\x21-\x7e]{1,512}")
-_AUTHORIZATION: Final = re.compile(r"[A-Za-z]{1,32} [\x21-\x7e]{1,4096}")
+_AUTHORIZATION: Final = re.compile(r"[A-Za-z]{1,32} [!-+\--~]{1,4096}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +81,7 @@ class StandardWebhooks:
     extension_uri: str = NUDGE_EXTENSION
 
     def __post_init__(self) -> None:
-        if isinstance(self.secrets, str) or not 1 <= len(self.secrets) <= 10:
+        if not 1 <= len(self.secrets) <= 10:
             raise ConfigError("secrets must be a sequence of one to ten whsec_ secrets")
         _check_tokens(self.notification_tokens, at_least=1)
         for secret in map(read_secret, self.secrets):
@@ -109,11 +109,9 @@ class TokenOnly:
         if not self.notification_tokens and not self.authorizations:
             raise ConfigError("TokenOnly needs notification_tokens or authorizations: without, it proves nothing")
         _check_tokens(self.notification_tokens, at_least=MIN_TOKEN)
-        if isinstance(self.authorizations, str):
-            raise ConfigError("authorizations must be a sequence of strings, not one string")
         for value in self.authorizations:
             if not is_text(value, _AUTHORIZATION):
-                raise ConfigError("an authorization is a scheme, one space and visible ASCII credentials")
+                raise ConfigError("each of authorizations is a scheme, one space and visible ASCII without commas")
             _check_length(value.partition(" ")[2], MIN_TOKEN)
 
 

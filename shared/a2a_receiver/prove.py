@@ -35,27 +35,19 @@ Prove = Callable[[Request, bytes, float], Proven | Refusal]
 """From a request, its raw body and the Unix time."""
 
 
-def prover(proof: Proof, keys: KeySource | None) -> Prove:
-    """The check that `proof` asks for; `keys` are those of `key_source(proof)`."""
+def prover(proof: Proof) -> tuple[Prove, KeySource | None]:
+    """The check that `proof` asks for, and the keys it goes by, where it needs any."""
     match proof:
         case Strict() | Compat():
-            if keys is None:
-                raise TypeError("a token proof needs its keys")
-            return _token_prover(proof, keys)
+            keys = proof.keys or JwksCache(key_set_url(proof))
+            return _token_prover(proof, keys), keys
         case StandardWebhooks():
             secrets = [read_secret(secret) for secret in proof.secrets]
-            return lambda request, body, now: _prove_hmac(request, body, secrets, now=now)
+            return lambda request, body, now: _prove_hmac(request, body, secrets, now=now), None
         case TokenOnly():
-            return lambda request, _body, _now: _prove_token(request, proof)
+            return lambda request, _body, _now: _prove_token(request, proof), None
         case _:
             assert_never(proof)
-
-
-def key_source(proof: Proof) -> KeySource | None:
-    """Where the keys for `proof` come from; None where it needs none."""
-    if isinstance(proof, StandardWebhooks | TokenOnly):
-        return None
-    return proof.keys or JwksCache(key_set_url(proof))
 
 
 def wrong_notification_token(headers: Mapping[str, str], tokens: Sequence[str]) -> Refusal | None:

@@ -11,7 +11,7 @@ from .judge import Judge, Settled, Verdict
 from .nudge import Nudge
 from .ownership import PendingChallenges
 from .proof import Compat, Proof, Strict
-from .prove import key_source, prover
+from .prove import prover
 from .replay import Memory, MemoryStore, ReplayStore
 from .request import MAX_BODY, HeaderPairs, Request
 from .urls import ConfigError
@@ -62,8 +62,7 @@ class Receiver:
         self.is_async = _is_async(enqueue)
         self.memory = Memory(MemoryStore() if store is None else store, _namespace(proof))
         self._kind = proof.kind
-        self._keys = key_source(proof)
-        prove = prover(proof, self._keys)
+        prove, self._keys = prover(proof)
         self._judge = Judge(proof, prove, self.memory, knows_task, challenges, max_body)
         self._enqueue = enqueue
         self._observe = observe

@@ -28,6 +28,8 @@ _READ: Final = frozenset(
         "webhook-timestamp",
     }
 )
+# WSGI servers, Lambda's payload 2.0 and some proxies fold two copies into one with a comma.
+_NEVER_WITH_COMMA: Final = (SIGNATURE, "authorization", "content-type", "webhook-id", "webhook-timestamp")
 _MEDIA_TYPES: Final = frozenset({"application/a2a+json", "application/json"})
 _PRINTABLE: Final = re.compile(r"[\x20-\x7e]*")
 _DIGITS: Final = re.compile(r"[0-9]+")
@@ -86,8 +88,7 @@ def _single_valued(pairs: list[tuple[str, str]]) -> dict[str, str] | Refusal:
         found[name] = value
     if all(name in found for name in TOKEN_NAMES):
         return Refusal(400, "duplicate_header")
-    # WSGI servers, Lambda's payload 2.0 and some proxies fold two copies into one with a comma.
-    if "," in found.get("content-type", ""):
+    if any("," in found.get(name, "") for name in _NEVER_WITH_COMMA):
         return Refusal(400, "duplicate_header")
     return found
 

@@ -33,8 +33,9 @@ def push_view(receiver: Receiver, *, clock: Callable[[], float] = time.time) -> 
 
 
 def _answer(receiver: Receiver, request: HttpRequest, clock: Callable[[], float]) -> Response:
-    method: str = request.method or ""
     headers, query = headers_of(request.META), str(request.META.get("QUERY_STRING", ""))
+    # As sent: Django would have made POST of a "post".
+    method = str(request.META.get("REQUEST_METHOD", request.method))
     early = receiver.admit(method, headers, now=clock(), query=query)
     if early is not None:
         return early

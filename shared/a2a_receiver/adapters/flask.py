@@ -35,17 +35,19 @@ def add_push_route(
 
 def _answer(receiver: Receiver, clock: Callable[[], float]) -> Response:
     request = flask.request
-    headers, query = headers_of(request.environ), request.environ.get("QUERY_STRING", "")
-    early = receiver.admit(request.method, headers, now=clock(), query=query)
+    environ = request.environ
+    # From the environment: Flask would have made POST of a "post".
+    method, headers, query = environ["REQUEST_METHOD"], headers_of(environ), environ.get("QUERY_STRING", "")
+    early = receiver.admit(method, headers, now=clock(), query=query)
     if early is not None:
         return early
-    # Werkzeug stops reading there, with a length or chunked. Cached, so that a hook that came first or comes later
-    # finds the same bytes.
-    request.max_content_length = receiver.max_body
+    # Werkzeug stops reading there, with a length or chunked, at times without a word: so one byte beyond the cap.
+    # Cached, so that a hook that came first or comes later finds the same bytes.
+    request.max_content_length = receiver.max_body + 1
     try:
         body = request.get_data(cache=True)
     except RequestEntityTooLarge:
         body = bytes(receiver.max_body + 1)
     except BadRequest:
         return Response(400)
-    return receiver.handle(request.method, headers, body, now=clock(), query=query)
+    return receiver.handle(method, headers, body, now=clock(), query=query)
