@@ -149,10 +149,8 @@ class MemoryTasks(MemoryPush):
         if before is not None:
             after = after.but(wait_token=self._token_after(after))
         self._journals[after.key] = self._journals.get(after.key, ()) + change.entries
-        if after.is_over:
-            self._set_due(after.key, None)
-        elif before is None or before.wait != after.wait:
-            self._set_due(after.key, _due(after))
+        if before is None or (before.wait, before.is_over, before.push) != (after.wait, after.is_over, after.push):
+            self._set_due(after.key, None if after.is_over and not after.push else _due(after))
         self._store(after)
         return after
 
@@ -184,9 +182,8 @@ def _as_stored(head: Head) -> Head:
 
 
 def _due(head: Head) -> datetime:
-    """A minute after what should happen next: the deadline of a wait, else at once."""
-    since = head.wait.until if head.wait is not None else head.status.timestamp or head.created_at
-    return since + DUE_AFTER
+    """A minute after the status changed: by then what had to follow did."""
+    return (head.status.timestamp or head.created_at) + DUE_AFTER
 
 
 def _is_there(head: Head, now: datetime) -> bool:

@@ -96,7 +96,7 @@ class Written:
 
 def changed(before: Head | None, after: Head, written: Written) -> dict[str, Attribute | None]:
     """The attributes that a change sets, or with None removes. Those of the list index are among them only when the
-    status changes, those of the index `due` only when the task is parked, resumed or over."""
+    status changes, those of the index `due` only as `_due` says."""
     shown = _inline(after.status, written)
     return {
         VERSION: number(after.version),
@@ -164,18 +164,19 @@ def _wait(before: Head | None, after: Head) -> dict[str, Attribute | None]:
 
 
 def _due(before: Head | None, after: Head) -> dict[str, Attribute | None]:
-    if after.is_over:
-        return {DUE_INDEX_PARTITION: None, DUE_INDEX_SORT: None}
-    if before is None or before.wait == after.wait:
+    """Where the task stands in the index `due`; written when it is parked, resumed or over, or its webhooks change."""
+    if before is None or (before.wait, before.is_over, before.push) == (after.wait, after.is_over, after.push):
         return {}
+    if after.is_over and not after.push:
+        return {DUE_INDEX_PARTITION: None, DUE_INDEX_SORT: None}
     shard = due_shard(task_text(after.key))
     return {DUE_INDEX_PARTITION: text(shard), DUE_INDEX_SORT: text(due_text(due_at(after)))}
 
 
 def due_at(head: Head) -> datetime:
-    """When somebody should look at the task: a minute after a wait's deadline, or after its turn became due."""
-    since = head.wait.until if head.wait is not None else head.status.timestamp or head.created_at
-    return since + DUE_AFTER
+    """When somebody should look whether what had to follow did: a minute after the status changed. The sweep knows
+    what comes next, and moves it there; a task that is over is looked at until its webhooks were told."""
+    return (head.status.timestamp or head.created_at) + DUE_AFTER
 
 
 def due_shard(partition: str) -> str:

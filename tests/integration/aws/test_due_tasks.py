@@ -4,6 +4,8 @@ from datetime import datetime, timedelta
 
 import pytest
 
+from a2a_serverless.core.advance import advance
+from a2a_serverless.core.head import Rules
 from a2a_serverless.errors import Conflict
 from a2a_serverless.types import Scope
 from tests.fakes import START
@@ -26,12 +28,15 @@ def test_a_new_task_is_due_after_a_minute(tasks: Tasks, scope: Scope) -> None:
     assert due(tasks, scope, START + MINUTE) == ["t-1"]
 
 
-def test_a_parked_task_is_due_a_minute_after_its_deadline(tasks: Tasks, scope: Scope) -> None:
+def test_a_parked_task_is_due_a_minute_after_its_question_so_that_a_wait_nobody_holds_is_found(
+    tasks: Tasks, scope: Scope
+) -> None:
     head = build.waiting(tasks, scope)
-    assert head.wait is not None
 
-    assert due(tasks, scope, head.wait.until) == []
-    assert due(tasks, scope, head.wait.until + MINUTE) == ["t-1"]
+    asked_at = head.status.timestamp
+    assert asked_at is not None
+    assert due(tasks, scope, asked_at) == []
+    assert due(tasks, scope, asked_at + MINUTE) == ["t-1"]
 
 
 def test_an_answered_task_is_due_a_minute_after_the_answer(tasks: Tasks, scope: Scope) -> None:
@@ -41,6 +46,16 @@ def test_an_answered_task_is_due_a_minute_after_the_answer(tasks: Tasks, scope: 
 
     assert due(tasks, scope, answered_at) == []
     assert due(tasks, scope, answered_at + MINUTE) == ["t-1"]
+
+
+def test_an_ended_task_with_a_webhook_is_due_until_somebody_saw_that_it_was_told(tasks: Tasks, scope: Scope) -> None:
+    head = build.completed(tasks, scope)
+
+    added = tasks.commit(advance(head, rules=Rules(), now=START, push=("c-1",)))
+
+    assert due(tasks, scope, LATE) == ["t-1"]
+    tasks.postpone(added, None)
+    assert due(tasks, scope, LATE) == []
 
 
 def test_an_ended_task_is_never_due(tasks: Tasks, scope: Scope) -> None:
