@@ -131,6 +131,8 @@ class _Arrival:
         for _ in range(_TRIES):
             state = self.notifier.deliveries.delivery(self.key, self.config.id)
             head = self.notifier.tasks.head(self.key, now=self.notifier.clock())
+            if head is not None and self.config.id not in head.push:
+                return "config_gone"
             decision = self._decide(state, head)
             try:
                 self._write_decided(state, decision)

@@ -82,17 +82,14 @@ def _secrets(wanted: TaskPushNotificationConfig | None) -> PushSecrets:
     return PushSecrets(credentials=credentials, token=wanted.token)
 
 
-def with_one_more(head: Head, config: PushConfig | None, rules: Rules) -> tuple[str, ...]:
-    """The id of the config, if the task may have one more.
+def check_room(head: Head, config: PushConfig, rules: Rules) -> None:
+    """Refuse a config that would be one too many.
 
     Raises:
-        InvalidParams: it has as many as it may.
+        InvalidParams: the task has as many as it may.
     """
-    if config is None:
-        return ()
     if config.id not in head.push and len(head.push) >= rules.push_configs:
         raise InvalidParams.of("taskPushNotificationConfig", f"a task has at most {rules.push_configs} webhooks")
-    return (config.id,)
 
 
 def create(
@@ -110,12 +107,12 @@ def create(
     check(host, wanted)
     config = prepared(host, key, wanted, version, now)
 
-    def decide(head: Head) -> Change | None:
-        added = with_one_more(head, config, host.rules)
+    def decide(head: Head) -> Change:
+        check_room(head, config, host.rules)
         store(host, key, config, wanted)
         if config.id in head.push:
-            return None
-        return advance(head, rules=host.rules, now=now, push=head.push + added)
+            return _told_again(head, rules=host.rules, now=now)
+        return advance(head, rules=host.rules, now=now, push=(*head.push, config.id))
 
     change_task(host.tasks, key, decide, now=now)
     return config.shown(task_id)
@@ -127,22 +124,25 @@ def get(host: Host, caller: Caller, task_id: str, config_id: str) -> TaskPushNot
     Raises:
         TaskNotFound: no such task, or no such config (SPEC 3.1.8).
     """
-    key = _key(host, caller, task_id)
+    key, head = _task(host, caller, task_id)
     config = host.push.config(key, config_id)
-    if config is None:
+    if config is None or config_id not in head.push:
         raise TaskNotFound("the task has no push notification config with this id")
     return config.shown(task_id)
 
 
 def list_all(host: Host, caller: Caller, task_id: str) -> tuple[TaskPushNotificationConfig, ...]:
-    """ListTaskPushNotificationConfigs, oldest first; never more than a task may have, so always one page."""
-    key = _key(host, caller, task_id)
-    return tuple(config.shown(task_id) for config in host.push.configs(key))
+    """ListTaskPushNotificationConfigs, oldest first; never more than a task may have, so always one page.
+
+    A config counts once the task names it: one that was stored for a write that then lost its race does not.
+    """
+    key, head = _task(host, caller, task_id)
+    return tuple(config.shown(task_id) for config in host.push.configs(key) if config.id in head.push)
 
 
 def delete(host: Host, caller: Caller, task_id: str, config_id: str) -> None:
     """DeleteTaskPushNotificationConfig: for good, and again without complaint (SPEC 3.1.10)."""
-    key, now = _key(host, caller, task_id), host.clock()
+    (key, _), now = _task(host, caller, task_id), host.clock()
 
     def decide(head: Head) -> Change | None:
         if config_id not in head.push:
@@ -154,12 +154,17 @@ def delete(host: Host, caller: Caller, task_id: str, config_id: str) -> None:
     host.push.delete_config(key, config_id)
 
 
-def _key(host: Host, caller: Caller, task_id: str) -> TaskKey:
+def _told_again(head: Head, *, rules: Rules, now: datetime) -> Change:
+    """A new number for where the task stands: a webhook that was replaced has heard of nothing yet."""
+    seq = head.version + 1 if head.nudge_seq else 0
+    return advance(head, rules=rules, now=now, nudge_seq=seq)
+
+
+def _task(host: Host, caller: Caller, task_id: str) -> tuple[TaskKey, Head]:
     if not host.push_supported:
         raise PushNotificationNotSupported("this agent sends no push notifications")
     key = TaskKey(host.scope(caller), task_id)
-    _existing(host, key)
-    return key
+    return key, _existing(host, key)
 
 
 def _existing(host: Host, key: TaskKey) -> Head:
