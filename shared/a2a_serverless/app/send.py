@@ -4,6 +4,8 @@ A repeated send finds what the first one made (see `core.sends`); the id of a ne
 fingerprint before the task is written, so a crash between the two leaves nothing but a claim that the retry takes up.
 """
 
+import inspect
+import logging
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
@@ -16,7 +18,13 @@ from a2a_serverless.core.head import Change, Head
 from a2a_serverless.core.lifecycle import is_interrupted
 from a2a_serverless.core.push import PushConfig, WireVersion
 from a2a_serverless.core.sends import Retry, accept, fingerprint, is_retry, new_task
-from a2a_serverless.errors import Conflict, ContentTypeNotSupported, InvalidParams, TaskNotFound
+from a2a_serverless.errors import (
+    Conflict,
+    ContentTypeNotSupported,
+    InvalidAgentResponse,
+    InvalidParams,
+    TaskNotFound,
+)
 from a2a_serverless.types import (
     AgentCard,
     Caller,
@@ -34,6 +42,8 @@ BLOCKING_SECONDS: Final = 25.0
 
 _POLL_SECONDS: Final = (0.02, 0.04, 0.08, 0.15, 0.25)
 _CLAIMS: Final = 3
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,11 +127,16 @@ def _check_media_type(card: AgentCard, part: Part, position: int) -> None:
     if not part.media_type:
         return
     modes = {*card.default_input_modes, *(mode for skill in card.skills for mode in skill.input_modes)}
-    essence = part.media_type.split(";")[0].strip().lower()
-    if not any(_matches(mode.lower(), essence) for mode in modes):
+    essence = _essence(part.media_type)
+    if not any(_matches(_essence(mode), essence) for mode in modes):
         raise ContentTypeNotSupported(
             f"message.parts[{position}]: the agent takes {', '.join(sorted(modes))}", mediaType=essence
         )
+
+
+def _essence(media_type: str) -> str:
+    """Type and subtype, without parameters."""
+    return media_type.split(";", maxsplit=1)[0].strip().lower()
 
 
 def _matches(mode: str, essence: str) -> bool:
@@ -131,12 +146,23 @@ def _matches(mode: str, essence: str) -> bool:
 def _direct_reply(host: Host, caller: Caller, message: Message) -> Message | None:
     if not may_reply(host.agent):
         return None
-    answer = host.agent.reply(InboundMessage(message, caller))
+    answer: object = host.agent.reply(InboundMessage(message, caller))
     if answer is None:
         return None
+    said = _said(host, answer)
+    return said.but(context_id=said.context_id or message.context_id or host.ids())
+
+
+def _said(host: Host, answer: object) -> Message:
+    """What the agent replied, as a message."""
+    if isinstance(answer, Message):
+        return answer
     if isinstance(answer, str):
-        answer = Message(message_id=host.ids(), role=Role.AGENT, parts=(Part(text=answer),))
-    return answer.but(context_id=answer.context_id or message.context_id or host.ids())
+        return Message(message_id=host.ids(), role=Role.AGENT, parts=(Part(text=answer),))
+    if inspect.iscoroutine(answer):
+        answer.close()
+    log.error("Agent.reply must return a Message, a str or None, and cannot be async: it returned %s", type(answer))
+    raise InvalidAgentResponse("the agent gave no valid answer")
 
 
 def _continue(host: Host, caller: Caller, request: SendRequest) -> Accepted:
@@ -151,7 +177,7 @@ def _continue(host: Host, caller: Caller, request: SendRequest) -> Accepted:
             head,
             request.message,
             caller=caller,
-            push=push_configs.with_one_more(head, config, host.rules),
+            push=(config.id,) if config is not None else (),
             rules=host.rules,
             now=now,
         )
@@ -159,6 +185,7 @@ def _continue(host: Host, caller: Caller, request: SendRequest) -> Accepted:
         if isinstance(decided, Retry):
             return None
         if config is not None:
+            push_configs.check_room(head, config, host.rules)
             push_configs.store(host, key, config, request.configuration.push)
         return decided
 

@@ -10,6 +10,10 @@ class Owner:
     subject: str
     tenant: str = ""
 
+    def __post_init__(self) -> None:
+        if not self.subject:
+            raise ValueError("an owner must have a subject: nobody's tasks would be everybody's")
+
 
 @dataclass(frozen=True, slots=True)
 class Scope:
