@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import IO, Any, Self
 
 from a2a_serverless.local.agents import DEFAULT
 from a2a_serverless.local.assembly import assembly, stack_name
@@ -207,6 +207,8 @@ class _Said:
         self._out: list[str] = []
         self._err: list[str] = []
         self._spoke = threading.Event()
+        assert process.stdout
+        assert process.stderr
         for pipe, lines in ((process.stdout, self._out), (process.stderr, self._err)):
             threading.Thread(target=self._read, args=(pipe, lines), daemon=True).start()
 
@@ -214,11 +216,12 @@ class _Said:
     def stderr(self) -> str:
         return "".join(self._err)
 
-    def _read(self, pipe: Iterable[str], lines: list[str]) -> None:
-        for line in pipe:
-            lines.append(line)
-            if line.startswith("READY "):
-                self._spoke.set()
+    def _read(self, pipe: IO[str], lines: list[str]) -> None:
+        with pipe:
+            for line in pipe:
+                lines.append(line)
+                if line.startswith("READY "):
+                    self._spoke.set()
         self._spoke.set()  # the end of the pipe: the process is gone
 
     def ready(self, seconds: float) -> dict[str, Any]:
