@@ -1,5 +1,6 @@
 """IAM: a permission that is missing in a role is missing for the function, the mapping and the state machine."""
 
+import json
 from base64 import b64encode
 from collections.abc import Mapping
 from typing import Any
@@ -59,6 +60,17 @@ def test_an_index_is_a_resource_of_its_own(cloud: Cloud) -> None:
 
     assert cloud.invoke(of_index, query) == (None, "allowed")
     assert cloud.invoke(of_table, query) == (None, "AccessDeniedException")
+
+
+def test_a_queue_that_refuses_calls_without_tls_takes_those_of_the_loopback(cloud: Cloud) -> None:
+    queue = cloud.queue()
+    refuses = {**EVERYTHING[0], "Effect": "Deny", "Principal": "*", "Action": "sqs:*", "Resource": queue.arn}
+    policy = {"Statement": [{**refuses, "Condition": {"Bool": {"aws:SecureTransport": "false"}}}]}
+    cloud.sqs.set_queue_attributes(QueueUrl=queue.url, Attributes={"Policy": json.dumps(policy)})
+    function = cloud.function(SAYS_ERROR, role=cloud.role(allow("sqs:SendMessage", queue.arn)))
+    send = {"service": "sqs", "call": "send_message", "with": {"QueueUrl": queue.url, "MessageBody": "a"}}
+
+    assert cloud.invoke(function, send) == (None, "allowed")
 
 
 def test_a_key_is_opened_only_under_the_context_that_the_role_names(cloud: Cloud) -> None:

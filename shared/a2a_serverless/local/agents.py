@@ -66,25 +66,42 @@ def _parse_one(text: str) -> Agent:
     return Agent(name, source)
 
 
-def require_importable(agents: list[Agent], code: Path) -> None:
-    """Import every agent from the staged code in a process of its own.
+@dataclass(frozen=True)
+class ImportCheck:
+    """Imports agents from the staged code, each in a process of its own, while the caller does something else."""
 
-    Raises:
-        AgentError: one cannot be imported.
-    """
-    for agent in agents:
-        done = subprocess.run(
-            [sys.executable, "-P", "-c", _CHECK, str(code), agent.source],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if done.returncode:
-            said = done.stderr.strip().splitlines()
-            raise AgentError(
-                f"agent {agent.source} was looked for in the functions' code ({_contents(code)}) and in the packages "
-                f"of {sys.prefix}: {said[-1] if said else 'the import ended the process'}"
-            )
+    code: Path
+    processes: dict[str, "subprocess.Popen[str]"]
+
+    @classmethod
+    def begin(cls, agents: list[Agent], code: Path) -> "ImportCheck":
+        """Start importing."""
+        return cls(code, {agent.source: _importing(agent.source, code) for agent in agents})
+
+    def finish(self) -> None:
+        """Wait for the imports.
+
+        Raises:
+            AgentError: one failed.
+        """
+        said = {source: (process.communicate()[1], process.returncode) for source, process in self.processes.items()}
+        for source, (text, status) in said.items():
+            if status:
+                last = text.strip().splitlines()[-1:] or ["the import ended the process"]
+                raise AgentError(
+                    f"agent {source} was looked for in the functions' code ({_contents(self.code)}) and in the "
+                    f"packages of {sys.prefix}: {last[0]}"
+                )
+
+
+def _importing(source: str, code: Path) -> "subprocess.Popen[str]":
+    return subprocess.Popen(
+        [sys.executable, "-P", "-c", _CHECK, str(code), source],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
 
 
 def _contents(code: Path) -> str:

@@ -5,7 +5,6 @@ template does not depend on it.
 """
 
 import hashlib
-import importlib
 import json
 import os
 import shutil
@@ -57,12 +56,32 @@ def stack_name(folder: Path) -> str:
 
 
 def stage_code(root: Path, target: Path) -> Path:
-    """Fill `target` with what the functions import, as the CDK app does for its asset."""
-    if str(root) not in sys.path:
-        sys.path.insert(0, str(root))
-    code = importlib.import_module("cdk.code")
-    staged: Path = code.stage(target, runtime_requirements=False)
-    return staged
+    """Fill `target` with what the functions import, as the CDK app of the clone does for its asset.
+
+    In a process of its own: the clone need not be the one that this code was imported from.
+
+    Raises:
+        SynthError: the sources cannot be staged.
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", _STAGE, str(target)],
+        cwd=root,
+        env=_synth_environment(target),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise SynthError(_last_words(done))
+    return target
+
+
+_STAGE = """
+import sys
+from pathlib import Path
+from cdk.code import stage
+stage(Path(sys.argv[1]), runtime_requirements=False)
+"""
 
 
 def _key(root: Path, context: Mapping[str, str]) -> str:

@@ -81,7 +81,7 @@ def _bring_up(engine: Engine, plan: Plan, ending: _Ending, progress: Progress) -
     else:
         plan.ready()
         with contextlib.suppress(Exception):  # warming is a favour
-            engine.patched.workers.warm_all()
+            engine.patched.workers.warm_sources()
 
 
 def endpoint_of(engine: Engine) -> Endpoint:

@@ -26,7 +26,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from a2a_serverless.local.agents import DEFAULT, Agent, AgentError, parse, require_importable, spelled
+from a2a_serverless.local.agents import DEFAULT, Agent, AgentError, ImportCheck, parse, spelled
 from a2a_serverless.local.assembly import SynthError, assembly, stage_code
 from a2a_serverless.local.clone import NoCloneError, repository_root, run_folder
 from a2a_serverless.local.dev_issuer import DevIssuer
@@ -125,11 +125,9 @@ def _serve(settings: Settings, closing: ExitStack) -> None:
     folder = run_folder(root, port_of(public))
     folder.open()
     closing.callback(folder.close)
-    code = stage_code(root, folder.tmp / "staged")
-    require_importable(settings.agents, code)
-    prepared = settings.assembly or assembly(root, folder.tmp / "assembly", progress=progress)
+    check = ImportCheck.begin(settings.agents, stage_code(root, folder.tmp / "staged"))
 
-    # Late: ministack and boto3 take a second to import, and a refusal need not wait for them.
+    # Late: ministack and boto3 take a second to import, while the agents are imported beside it.
     from a2a_serverless.local.engine import EngineSettings, prepare
     from a2a_serverless.local.running import Plan, run
 
@@ -147,6 +145,8 @@ def _serve(settings: Settings, closing: ExitStack) -> None:
         public,
         state=state,
     )
+    check.finish()
+    prepared = settings.assembly or assembly(root, folder.tmp / "assembly", progress=progress)
     url = f"http://{LOOPBACK}:{port_of(public)}"
     issuers = DevIssuer.of(root).trusted() if settings.dev_auth else []
     parameters = {"PublicUrl": url, "Agents": spelled(settings.agents), "Issuers": json.dumps(issuers)}

@@ -1,7 +1,8 @@
-"""IAM: the resource of SendTask* calls, and the encryption context as a condition of KMS permissions.
+"""IAM: the resource of SendTask* calls, the encryption context as a condition, and loopback as good as TLS.
 
 SendTask* calls are authorised on the state machine that issued the token, which is what CDK grants; stock ministack
-asks for another resource and so denies all. It also knows no `kms:EncryptionContext:*` condition keys.
+asks for another resource and so denies all. It knows no `kms:EncryptionContext:*` condition keys, and it refuses plain
+http where a policy asks for `aws:SecureTransport`.
 """
 
 import json
@@ -16,6 +17,7 @@ def patch(tokens: TaskTokens) -> None:
     actions = module("core.iam_actions")
     _name_machine_of_token(actions, tokens)
     _give_encryption_context(actions)
+    _count_loopback_as_tls()
 
 
 def _name_machine_of_token(actions: Any, tokens: TaskTokens) -> None:
@@ -29,6 +31,16 @@ def _name_machine_of_token(actions: Any, tokens: TaskTokens) -> None:
 
     signature = "service, method, path, headers, body, query_params, region, account_id"
     old = replace(actions, "extract_resource_arn", extract, signature=signature)
+
+
+def _count_loopback_as_tls() -> None:
+    """A queue that refuses calls without TLS must not refuse those that only lack it because they stay on loopback."""
+    app = module("app")
+
+    def pin(source_ip: str, secure_transport: bool) -> None:  # noqa: ARG001, FBT001 (ministack's function)
+        old(source_ip, True)
+
+    old = replace(app, "pin_request_origin", pin, signature="source_ip, secure_transport")
 
 
 def _give_encryption_context(actions: Any) -> None:

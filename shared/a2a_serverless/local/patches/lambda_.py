@@ -56,10 +56,10 @@ class Workers:
             if isinstance(w, PythonWorker) and w.pid is not None
         ]
 
-    def warm_all(self) -> None:
-        """Start one environment of every function that has none, one after the other."""
-        for _, function in self._service._functions.all_items():
-            config = function.get("config") or function
+    def warm_sources(self) -> None:
+        """Start one environment of every function that is fed by a queue or a stream, one after the other."""
+        for _, _, mapping in self._service._iter_all_esms():
+            function, config = self._service._get_func_record_for_qualifier(mapping["FunctionName"], None)
             worker, _ = self._service.acquire_worker(config["FunctionName"], config, function["code_zip"])
             try:
                 worker.warm()

@@ -1,0 +1,134 @@
+"""`serve`: what it says, what it refuses, and what it leaves behind."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from a2a_serverless.local.clone import repository_root
+from a2a_serverless.local.serve import EXIT_REFUSED
+
+from .talking import eventually
+
+ROOT = repository_root()
+
+
+def serve(env: Mapping[str, str]) -> "subprocess.Popen[str]":
+    """Start `serve` with these variables."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "A2A_"))}
+    return subprocess.Popen(
+        [sys.executable, "-m", "a2a_serverless.local.serve"],
+        cwd=ROOT,
+        env={**kept, **env},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def refusal(env: Mapping[str, str]) -> str:
+    """What `serve` says when it refuses these variables."""
+    process = serve(env)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (EXIT_REFUSED, "")
+    return err
+
+
+def test_a_busy_port_is_said_before_anything_else() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+
+        said = refusal({"PORT": str(port), "AGENT": "no.such.module:agent"})
+
+    assert said == f"port {port} is taken: choose another with PORT=...\n"
+
+
+@pytest.mark.parametrize(
+    ("agent", "sentence"),
+    [
+        ("no.such.module:agent", "there is no module no"),
+        ("functions.agents.no_such:agent", "there is no module functions.agents.no_such"),
+        ("functions.agents.scripted:nobody", "has no attribute nobody"),
+    ],
+)
+def test_an_agent_that_is_not_there_is_named_with_the_places_that_were_searched(agent: str, sentence: str) -> None:
+    said = refusal({"PORT": "0", "AGENT": agent})
+
+    assert f"agent {agent} was looked for in the functions' code (a2a_serverless, functions)" in said
+    assert sentence in said
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "sentence"),
+    [
+        ("AGENT", "freight", "AGENT=freight is no import string"),
+        ("AGENT", "a=x.y:z,a=x.w:z", "the agent name a comes twice"),
+        ("PORT", "http", "PORT=http is no number"),
+        ("PORT", "70000", "70000 is no port"),
+        ("AUTH", "yes", "AUTH=yes is unknown: it should be none or dev"),
+        ("STRICT_IAM", "maybe", "STRICT_IAM=maybe is unknown"),
+    ],
+)
+def test_a_setting_that_means_nothing_is_refused_by_name(variable: str, value: str, sentence: str) -> None:
+    assert sentence in refusal({"PORT": "0", variable: value})
+
+
+def test_it_serves_until_it_is_stopped_and_leaves_no_process_and_no_file() -> None:
+    process = serve({"PORT": "0"})
+    assert process.stdout
+    line = process.stdout.readline()
+    assert line.startswith("READY "), process.communicate()
+    ready = json.loads(line.removeprefix("READY "))
+    folder = ROOT / ".local" / ready["url"].rpartition(":")[2]
+    with urllib.request.urlopen(f"{ready['url']}/.well-known/agent-card.json") as answer:
+        assert answer.status == 200
+    children = _children(process.pid)
+
+    process.send_signal(signal.SIGINT)
+    rest, said = process.communicate(timeout=30)
+
+    assert (process.returncode, rest) == (0, "")
+    assert "no authentication" in said
+    assert ready["agents"] == ["freight"]
+    assert children
+    eventually(lambda: not any(map(_runs, children)), 5)
+    assert not (folder / "tmp").exists()
+    assert not (folder / "pid").exists()
+
+
+def test_a_stack_that_is_killed_hard_leaves_no_process() -> None:
+    process = serve({"PORT": "0"})
+    assert process.stdout
+    process.stdout.readline()
+    children = _children(process.pid)
+
+    process.kill()
+    process.communicate()
+
+    assert children
+    eventually(lambda: not any(map(_runs, children)), 5)
+
+
+def _children(parent: int) -> list[int]:
+    return [int(child) for task in Path(f"/proc/{parent}/task").iterdir() for child in _children_of(task)]
+
+
+def _children_of(task: Path) -> list[str]:
+    return (task / "children").read_text().split()
+
+
+def _runs(process: int) -> bool:
+    try:
+        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
