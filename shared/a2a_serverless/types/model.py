@@ -34,6 +34,7 @@ class A2AModel(BaseModel):
         validate_by_alias=True,
         serialize_by_alias=True,
         extra="ignore",
+        defer_build=True,  # a validator is built when it is first used: most requests use a few
     )
 
     @model_validator(mode="before")
