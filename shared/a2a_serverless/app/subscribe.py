@@ -11,7 +11,8 @@ from typing import Final
 from a2a_serverless.app.host import Host
 from a2a_serverless.app.send import BLOCKING_SECONDS, SendRequest, submit
 from a2a_serverless.core.head import Head, Record
-from a2a_serverless.core.journal import Entry, StatusChanged, event_of
+from a2a_serverless.core.journal import Entry, Spoken, StatusChanged, event_of
+from a2a_serverless.core.lifecycle import is_interrupted
 from a2a_serverless.errors import TaskNotFound, UnsupportedOperation
 from a2a_serverless.types import Caller, Message, StreamEvent, TaskKey, TaskState, TaskStatus
 
@@ -21,8 +22,7 @@ _POLL_SECONDS: Final = 0.1
 def stream(host: Host, caller: Caller, request: SendRequest) -> Iterator[StreamEvent]:
     """SendStreamingMessage: the durable write happens before this returns, so errors come before any event.
 
-    A new task's events come from the start, also to the send repeated; a message to a task that is alive shows the
-    task as it is with the message, then what follows.
+    Shows the task as it is with the message, then what follows; the same send repeated sees all of that again.
 
     Raises:
         A2AError: the request was refused and nothing was changed.
@@ -31,9 +31,8 @@ def stream(host: Host, caller: Caller, request: SendRequest) -> Iterator[StreamE
     accepted = submit(host, caller, request)
     if isinstance(accepted, Message):
         return iter((accepted,))
-    from_start = not request.message.task_id
     record = _record(host, accepted.head.key)
-    position = _first_position(record) if from_start else min(accepted.head.entries, len(record.entries))
+    position = _behind(request.message, record.entries)
     return _window(host, record, position, began, history_length=request.configuration.history_length)
 
 
@@ -59,9 +58,23 @@ def _record(host: Host, key: TaskKey) -> Record:
     return record
 
 
-def _first_position(record: Record) -> int:
-    """A stream of a new task begins behind the message that made it."""
-    return min(1, len(record.entries))
+def _behind(message: Message, entries: Sequence[Entry]) -> int:
+    """Where a stream begins: behind the message that asked for it, and what its acceptance alone did."""
+    at = max(
+        (position for position, entry in enumerate(entries) if isinstance(entry, Spoken) and _is(entry, message)),
+        default=len(entries) - 1,
+    )
+    before = _newest_status(entries[:at])
+    resumed = before is not None and is_interrupted(before.state)
+    return at + 2 if resumed else at + 1
+
+
+def _is(entry: Spoken, message: Message) -> bool:
+    return entry.message.message_id == message.message_id and entry.message.parts == message.parts
+
+
+def _newest_status(entries: Sequence[Entry]) -> TaskStatus | None:
+    return next((entry.status for entry in reversed(entries) if isinstance(entry, StatusChanged)), None)
 
 
 def _window(
@@ -86,19 +99,18 @@ def _window(
 
 
 def _as_of(record: Record, position: int) -> Record:
-    """The record as it was when the journal was that long."""
-    entries = record.entries[:position]
-    statuses = [entry.status for entry in entries if isinstance(entry, StatusChanged)]
-    status = statuses[-1] if statuses else TaskStatus(state=TaskState.SUBMITTED, timestamp=record.head.created_at)
+    """The record as it was when the journal was that long; what the head alone knows of then is left out."""
     if position >= len(record.entries):
         return record
-    return Record(record.head.but(status=status), entries)
+    entries = record.entries[:position]
+    begun = TaskStatus(state=TaskState.SUBMITTED, timestamp=record.head.created_at)
+    return Record(record.head.but(status=_newest_status(entries) or begun, wait=None, nudge_seq=0), entries)
 
 
 def _asks(entries: Sequence[Entry]) -> bool:
     """Whether the newest status among these asks for input; an open question alone closes nothing."""
-    statuses = [entry.status.state for entry in entries if isinstance(entry, StatusChanged)]
-    return bool(statuses) and statuses[-1] is TaskState.INPUT_REQUIRED
+    newest = _newest_status(entries)
+    return newest is not None and newest.state is TaskState.INPUT_REQUIRED
 
 
 def _next(host: Host, head: Head, began: datetime) -> Head | None:
