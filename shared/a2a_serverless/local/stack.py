@@ -108,7 +108,11 @@ class LocalStack:
             start_new_session=True,  # Ctrl-C in a terminal is for the test run, which then stops the stack
         )
         self._said = _Said(self._process)
-        ready = self._said.ready(_READY_SECONDS)
+        try:
+            ready = self._said.ready(_READY_SECONDS)
+        except StackFailedError:
+            self._end(signal.SIGKILL)
+            raise
         self.url, self.aws_endpoint, self.agent_names = ready["url"], ready["aws_endpoint"], ready["agents"]
         self._port = int(self.url.rpartition(":")[2])
         self.__dict__.pop("outputs", None)
@@ -126,9 +130,9 @@ class LocalStack:
 
     def _end(self, how: signal.Signals) -> None:
         process, self._process = self._process, None
-        if process is None or process.poll() is not None:
+        if process is None:
             return
-        process.send_signal(how)
+        process.send_signal(how)  # does nothing to a process that is gone
         try:
             process.wait(_STOP_SECONDS)
         except subprocess.TimeoutExpired:
@@ -203,7 +207,6 @@ class _Said:
     """What the process wrote, read by threads so that it never blocks on a full pipe."""
 
     def __init__(self, process: "subprocess.Popen[str]") -> None:
-        self._process = process
         self._out: list[str] = []
         self._err: list[str] = []
         self._spoke = threading.Event()
@@ -230,8 +233,6 @@ class _Said:
             if line.startswith("READY "):
                 ready: dict[str, Any] = json.loads(line.removeprefix("READY "))
                 return ready
-        self._process.kill()
-        self._process.wait()
         raise StackFailedError(f"the stack did not get ready: {self.stderr.strip() or 'it said nothing'}")
 
 

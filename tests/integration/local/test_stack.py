@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-import pytest
 
 from a2a_serverless.local.clone import repository_root
 from a2a_serverless.local.dev_issuer import DevIssuer
@@ -68,7 +67,7 @@ def test_tasks_that_wait_outlive_a_hard_kill_and_are_all_answered(tmp_path: Path
     stack = LocalStack(agents=SCRIPTED, state_dir=tmp_path)
     stack.start()
     caller = Caller(stack.url)
-    tasks = [caller.send("ask", wait=False)["id"] for _ in range(20)]
+    tasks = [caller.send("ask", wait=False)["id"] for _ in range(8)]
 
     stack.kill()
     stack.start()
@@ -80,11 +79,6 @@ def test_tasks_that_wait_outlive_a_hard_kill_and_are_all_answered(tmp_path: Path
     eventually(lambda: {status for task in tasks for status in _running(stack, task)} == {"SUCCEEDED"}, 30)
     caller.close()
     stack.stop()
-
-
-def test_the_state_of_one_stack_is_not_given_to_a_second(tmp_path: Path) -> None:
-    with LocalStack(agents=SCRIPTED, state_dir=tmp_path), pytest.raises(Exception, match="in use by another stack"):
-        LocalStack(agents=SCRIPTED, state_dir=tmp_path).start()
 
 
 def test_a_permission_that_is_taken_away_is_missed() -> None:

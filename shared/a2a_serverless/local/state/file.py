@@ -54,6 +54,7 @@ class StateFile:
             self._database.execute("COMMIT")
             self._database.executescript(_SCHEMA)
         except sqlite3.OperationalError as error:
+            self._database.close()
             raise StackFailedError(
                 f"the state in {folder} is in use by another stack: give each its own STATE_DIR ({error})"
             ) from error
@@ -62,6 +63,7 @@ class StateFile:
     def _require(self, folder: Path, written_by: str) -> None:
         found = self.meta("written_by")
         if found is not None and found != written_by:
+            self.close()
             raise StackFailedError(
                 f"the state in {folder} was written by {found}, but this is {written_by}: take another STATE_DIR"
             )
