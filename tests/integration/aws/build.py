@@ -1,5 +1,7 @@
 """Tasks as the use cases make them, for tests of what stores them."""
 
+import base64
+import random
 from datetime import datetime, timedelta
 
 from a2a_serverless.app.ports import TaskStore
@@ -12,6 +14,11 @@ from a2a_serverless.types import Artifact, Caller, Message, Part, Role, Scope, T
 from tests.fakes import START
 
 RULES = Rules()
+
+
+def incompressible(size: int) -> str:
+    """Text that no compression makes much smaller."""
+    return base64.b64encode(random.Random(size).randbytes(size)).decode()[:size]
 
 
 def message(text: str = "Quote 3 pallets", *, message_id: str = "m-1") -> Message:

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import pytest
+from hypothesis import HealthCheck, Phase
+from hypothesis import settings as settings_
 
 from a2a_serverless.app.ports import DueTasks, TaskStore
 from a2a_serverless.aws import settings
@@ -116,3 +118,15 @@ def tasks(request: pytest.FixtureRequest) -> Tasks:
 def random_ids() -> str:
     """Ids as a function makes them."""
     return str(uuid.uuid4())
+
+
+def slow(examples: int, **more: Any) -> settings_:
+    """Settings of a generated test that speaks to the embedded AWS; `CHAOS=20` in the environment tries 20 times as
+    often. A failure is shown as it was found: making it smaller would take minutes."""
+    return settings_(
+        max_examples=examples * int(os.environ.get("CHAOS", "1")),
+        deadline=None,
+        phases=[Phase.explicit, Phase.reuse, Phase.generate],
+        suppress_health_check=list(HealthCheck),
+        **more,
+    )

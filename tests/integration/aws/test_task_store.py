@@ -1,7 +1,5 @@
 """The contract of TaskStore, on the fake and on DynamoDB."""
 
-import base64
-import random
 from datetime import timedelta
 
 import pytest
@@ -21,11 +19,6 @@ from .conftest import Tasks
 HOUR = timedelta(hours=1)
 LONG = "a question that needs many words, " * 40
 """More than the list index carries."""
-
-
-def incompressible(size: int) -> str:
-    """Text that zlib makes no smaller than it must: base64 of what looks random."""
-    return base64.b64encode(random.Random(size).randbytes(size)).decode()[:size]
 
 
 def test_a_new_task_is_read_back_as_it_was_made(tasks: Tasks, scope: Scope) -> None:
@@ -103,7 +96,7 @@ def test_a_change_without_a_head_before_it_cannot_be_committed(tasks: Tasks, sco
 @pytest.mark.parametrize("size", [10, 2_000, 3_000, 4_000, 20_000, 200_000])
 def test_a_task_is_read_back_whole_however_long_its_journal(tasks: Tasks, scope: Scope, size: int) -> None:
     head = build.running(tasks, scope)
-    chunks = [build.artifact(incompressible(size), append=position > 0) for position in range(5)]
+    chunks = [build.artifact(build.incompressible(size), append=position > 0) for position in range(5)]
 
     for chunk in chunks:
         head = tasks.commit(build.say(head, chunk))
@@ -118,7 +111,7 @@ def test_a_task_is_read_back_whole_however_long_its_journal(tasks: Tasks, scope:
 
 def test_one_change_may_hold_more_than_one_segment(tasks: Tasks, scope: Scope) -> None:
     head = build.running(tasks, scope)
-    chunks = [build.artifact(incompressible(9_000), append=position > 0) for position in range(20)]
+    chunks = [build.artifact(build.incompressible(9_000), append=position > 0) for position in range(20)]
 
     head = tasks.commit(build.say(head, *chunks))
 
@@ -129,7 +122,7 @@ def test_one_change_may_hold_more_than_one_segment(tasks: Tasks, scope: Scope) -
 
 def test_a_journal_of_several_megabytes_is_read_whole(tasks: Tasks, scope: Scope) -> None:
     head = build.running(tasks, scope)
-    chunks = [build.artifact(incompressible(300_000), append=position > 0) for position in range(8)]
+    chunks = [build.artifact(build.incompressible(300_000), append=position > 0) for position in range(8)]
 
     for chunk in chunks:
         head = tasks.commit(build.say(head, chunk))
@@ -143,7 +136,7 @@ def test_entries_are_read_from_any_position(tasks: Tasks, scope: Scope) -> None:
     head = build.running(tasks, scope)
     for position in range(12):
         size = 2_500 if position % 3 else 100
-        head = tasks.commit(build.say(head, build.artifact(incompressible(size + position), append=position > 0)))
+        head = tasks.commit(build.say(head, build.artifact(build.incompressible(size + position), append=position > 0)))
     record = tasks.read(head.key, now=START)
     assert record is not None
 
@@ -153,15 +146,15 @@ def test_entries_are_read_from_any_position(tasks: Tasks, scope: Scope) -> None:
 
 def test_entries_end_where_the_head_ends(tasks: Tasks, scope: Scope) -> None:
     head = build.running(tasks, scope)
-    head = tasks.commit(build.say(head, build.artifact(incompressible(5_000))))
-    tasks.commit(build.say(head, build.artifact(incompressible(5_000), append=True)))
+    head = tasks.commit(build.say(head, build.artifact(build.incompressible(5_000))))
+    tasks.commit(build.say(head, build.artifact(build.incompressible(5_000), append=True)))
 
     entries = tasks.entries_from(head, 0)
 
     assert len(entries) == head.entries
 
 
-@pytest.mark.parametrize("text", ["", "short", "ä" * 390, LONG, incompressible(20_000)])
+@pytest.mark.parametrize("text", ["", "short", "ä" * 390, LONG, build.incompressible(20_000)])
 def test_a_status_message_of_any_length_is_in_the_head(tasks: Tasks, scope: Scope, text: str) -> None:
     head = build.running(tasks, scope)
     said = agent_message(head, text, message_id="m-said") if text else None
@@ -172,7 +165,7 @@ def test_a_status_message_of_any_length_is_in_the_head(tasks: Tasks, scope: Scop
     head = tasks.commit(build.say(head, build.artifact("more")))
     assert tasks.head(head.key, now=START) == head
 
-    head = tasks.commit(build.say(head, build.artifact(incompressible(6_000))))
+    head = tasks.commit(build.say(head, build.artifact(build.incompressible(6_000))))
     stored = tasks.head(head.key, now=START)
 
     assert stored == head
@@ -186,7 +179,7 @@ def test_a_status_message_of_any_length_is_in_the_head(tasks: Tasks, scope: Scop
 def test_a_status_message_that_was_sealed_is_replaced_by_the_next(tasks: Tasks, scope: Scope) -> None:
     head = build.running(tasks, scope)
     said = agent_message(head, LONG, message_id="m-said")
-    head = tasks.commit(build.say(head, build.working(START, said), build.artifact(incompressible(6_000))))
+    head = tasks.commit(build.say(head, build.working(START, said), build.artifact(build.incompressible(6_000))))
 
     head = tasks.commit(build.say(head, build.working(START + HOUR)))
 
