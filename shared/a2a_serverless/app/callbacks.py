@@ -121,4 +121,4 @@ def _is_open(head: Head, number: int, now: datetime) -> bool:
 
 
 def _hash(secret: str) -> str:
-    return hashlib.sha256(secret.encode()).hexdigest()
+    return hashlib.sha256(secret.encode(errors="surrogatepass")).hexdigest()

@@ -146,11 +146,16 @@ def _run(runner: Runner, head: Head) -> Outcome:
         came = call_agent(agent, turn, writer, watch=runner.watch, ours=ours, rules=runner.rules, ids=runner.ids)
         if came.context_state is not None:
             writer.confirm()
-            memory.save(came.context_state, expires_at=runner.clock() + runner.rules.retention)
+            memory.save(came.context_state, expires_at=_forgotten_at(runner))
         ended = _finish(runner, writer, came)
     except LeaseLost as lost:
         return Done(f"the run lost its task: {lost}")
     return Done(f"the turn ended in {ended.state.name}")
+
+
+def _forgotten_at(runner: Runner) -> datetime:
+    """A context outlives every task that may still wait in it."""
+    return runner.clock() + runner.rules.longest_wait + runner.rules.retention
 
 
 def _finish(runner: Runner, writer: TurnWriter, came: agent_call.TurnResult) -> Head:

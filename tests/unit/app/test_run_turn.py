@@ -1035,6 +1035,25 @@ def test_what_one_task_remembers_the_next_of_the_context_recalls_and_no_other_ow
     assert recalled == [None, "anna", None]
 
 
+def test_l21_a_context_outlives_the_longest_wait_of_its_tasks() -> None:
+    recalled: list[object] = []
+
+    def run(turn: Turn) -> None:
+        recalled.append(turn.context_state.get("name"))
+        turn.context_state["name"] = "anna"
+        turn.ask("well?", within=timedelta(days=364)) if len(recalled) == 1 else turn.complete()
+
+    world = World(agent_that(run))
+    task = world.send()
+    world.settle()
+    world.clock.advance(timedelta(days=363))
+    world.send("at last", task=task)
+
+    world.settle()
+
+    assert recalled == [None, "anna"]
+
+
 def test_two_tasks_at_once_share_no_state() -> None:
     order: list[str] = []
 

@@ -138,9 +138,9 @@ class World:
         self.tasks = MemoryTasks()
         self.queues = MemoryQueues()
         self.waits = MemoryWaits()
-        self.contexts = MemoryContexts()
+        self.contexts = MemoryContexts(self.clock)
         self.grants = MemoryCallbacks()
-        self.endpoints = MemoryEndpoints()
+        self.endpoints = MemoryEndpoints(self.clock)
         self.sealer = PlainSealer()
         self.post = Post()
         self.meanwhile: list[Callable[[], object]] = []
