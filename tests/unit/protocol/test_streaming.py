@@ -1,0 +1,192 @@
+"""Streams as buffered windows (SPEC 3.1.2, 3.1.6, 9.4.2, 11.7; a2a-protocol 6)."""
+
+from typing import Any
+
+import pytest
+
+from a2a_serverless.protocol import event_stream
+from a2a_serverless.protocol.answers import LARGEST_ANSWER
+from a2a_serverless.types import Message, Part, Role, StreamEvent
+
+from .door import Door, events_of, json_of, message, old_message, proto_message
+
+RPC = {"jsonrpc": "2.0", "id": "s-1"}
+
+
+def streamed(door: Door, text: str, **members: object) -> list[Any]:
+    body = {**RPC, "method": "SendStreamingMessage", "params": {"message": message(text, **members)}}
+    return events_of(door.post(body))
+
+
+def kinds(events: list[Any]) -> list[str]:
+    return [next(iter(event)) for event in events]
+
+
+def test_a_task_comes_first_then_what_happens_and_the_stream_ends_with_it() -> None:
+    events = streamed(Door(), "echo hi")
+
+    assert all(event["jsonrpc"] == "2.0" and event["id"] == "s-1" for event in events)
+    results = [event["result"] for event in events]
+    assert kinds(results)[0] == "task"
+    assert kinds(results)[-2:] == ["artifactUpdate", "statusUpdate"]
+    assert "task" not in kinds(results)[1:]
+    assert results[0]["task"]["status"]["state"] == "TASK_STATE_SUBMITTED"
+    assert results[-1]["statusUpdate"]["status"]["state"] == "TASK_STATE_COMPLETED"
+    assert "final" not in results[-1]["statusUpdate"]
+
+
+def test_rest_streams_the_same_events_without_an_envelope() -> None:
+    door = Door()
+
+    rest = events_of(door.rest("POST", "/message:stream", {"message": message("steps 3")}))
+    again = events_of(door.rest("POST", "/message:stream", {"message": message("steps 3")}))
+
+    assert kinds(rest) == ["task", "statusUpdate", *["artifactUpdate"] * 3, "statusUpdate"]
+    assert again == rest
+
+
+def test_a_direct_answer_is_one_message() -> None:
+    events = streamed(Door(), "reply hello")
+
+    assert kinds([event["result"] for event in events]) == ["message"]
+    assert events[0]["result"]["message"]["parts"] == [{"text": "hello"}]
+
+
+def test_a_stream_ends_at_a_question_and_goes_on_with_the_answer() -> None:
+    door = Door()
+
+    first = streamed(door, "ask")
+    task = first[0]["result"]["task"]["id"]
+    second = streamed(door, "42", taskId=task)
+
+    assert first[-1]["result"]["statusUpdate"]["status"]["state"] == "TASK_STATE_INPUT_REQUIRED"
+    assert kinds([event["result"] for event in second])[0] == "task"
+    assert second[-1]["result"]["statusUpdate"]["status"]["state"] == "TASK_STATE_COMPLETED"
+
+
+def test_a_window_closes_while_the_task_works_and_the_caller_subscribes_again() -> None:
+    door = Door()
+    door.backstage.alive = False
+
+    first = streamed(door, "echo hi")
+    door.backstage.alive = True
+    task = first[0]["result"]["task"]["id"]
+    body = {**RPC, "method": "SubscribeToTask", "params": {"id": task}}
+    second = events_of(door.post(body))
+
+    assert kinds([event["result"] for event in first]) == ["task"]
+    assert kinds([event["result"] for event in second])[0] == "task"
+    assert second[-1]["result"]["statusUpdate"]["status"]["state"] == "TASK_STATE_COMPLETED"
+
+
+@pytest.mark.parametrize("method", ["SendStreamingMessage", "SubscribeToTask"])
+def test_errors_before_the_first_event_are_plain_json(method: str) -> None:
+    error = Door().error(method, {"id": "nope", "message": message("x", taskId="nope")})
+
+    assert error["code"] == -32001
+
+
+def test_nothing_is_cached_on_the_way() -> None:
+    response = Door().rest("POST", "/message:stream", {"message": message("echo hi")})
+
+    assert response.headers["cache-control"] == "no-store"
+    assert "\r" not in response.body
+
+
+# 0.3
+
+
+def test_zero_three_marks_the_last_status_and_wraps_nothing() -> None:
+    body = {**RPC, "method": "message/stream", "params": {"message": old_message("echo hi")}}
+
+    results = [event["result"] for event in events_of(Door().post(body, version=None))]
+
+    assert results[0]["kind"] == "task"
+    assert [result["kind"] for result in results[-2:]] == ["artifact-update", "status-update"]
+    finals = [result["final"] for result in results if result["kind"] == "status-update"]
+    assert finals[-1] is True
+    assert not any(finals[:-1])
+
+
+def test_zero_three_is_told_of_errors_within_the_stream() -> None:
+    body = {**RPC, "method": "tasks/resubscribe", "params": {"id": "nope"}}
+
+    events = events_of(Door().post(body, version=None))
+
+    assert events == [{"jsonrpc": "2.0", "id": "s-1", "error": {"code": -32001, "message": "task not found"}}]
+
+
+def test_zero_three_on_rest_is_told_of_errors_by_the_status() -> None:
+    response = Door().rest("GET", "/v1/tasks/nope:subscribe", version=None)
+
+    assert response.status == 404
+    assert json_of(response)["code"] == -32001
+
+
+def test_zero_three_on_rest_has_final_only_where_it_is_true() -> None:
+    response = Door().rest("POST", "/v1/message:stream", {"message": proto_message("echo hi")}, version=None)
+
+    events = events_of(response)
+    statuses = [event["statusUpdate"] for event in events if "statusUpdate" in event]
+    assert statuses[-1]["final"] is True
+    assert all("final" not in status for status in statuses[:-1])
+    assert statuses[-1]["status"]["message"]["content"] == [{"text": "done"}]
+
+
+def test_zero_three_shows_a_finished_task_once_more() -> None:
+    door = Door()
+    task = door.send("echo hi")["id"]
+    body = {**RPC, "method": "tasks/resubscribe", "params": {"id": task}}
+
+    events = events_of(door.post(body, version=None))
+
+    assert [event["result"]["status"]["state"] for event in events] == ["completed"]
+
+
+# The window itself
+
+
+def said(text: str) -> StreamEvent:
+    return Message(message_id="m", role=Role.AGENT, parts=(Part(text=text),))
+
+
+def test_a_window_ends_before_an_event_that_would_not_fit() -> None:
+    sizes: list[int] = []
+
+    def encode(event: StreamEvent, last: bool) -> str:
+        sizes.append(1)
+        return f'"{"x" * 1_500_000}"'
+
+    body = event_stream.window(iter([said("a")] * 10), encode)
+
+    assert body.count("data: ") == 3
+    assert len(body) < LARGEST_ANSWER
+    assert body.endswith("\n\n")
+
+
+def test_one_event_goes_out_whatever_its_size() -> None:
+    body = event_stream.window(iter([said("a")]), lambda _event, _last: f'"{"x" * LARGEST_ANSWER}"')
+
+    assert body.count("data: ") == 1
+
+
+def test_a_failure_behind_the_first_event_ends_the_window(caplog: pytest.LogCaptureFixture) -> None:
+    def failing() -> Any:
+        yield said("a")
+        raise RuntimeError("the store is gone")
+
+    told: list[bool] = []
+    body = event_stream.window(failing(), lambda _event, last: told.append(last) or '"a"')
+
+    assert body == 'data: "a"\n\n'
+    assert told == [True]
+    assert "the window ends early" in caplog.text
+
+
+def test_a_failure_before_the_first_event_is_raised() -> None:
+    def failing() -> Any:
+        raise RuntimeError("the store is gone")
+        yield
+
+    with pytest.raises(RuntimeError):
+        event_stream.window(failing(), lambda _event, _last: "")
