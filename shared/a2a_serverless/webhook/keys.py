@@ -18,6 +18,8 @@ LONGEST_CACHE: Final = timedelta(hours=24)
 
 PUBLISH_BEFORE: Final = timedelta(hours=24)
 KEEP_AFTER: Final = TOKEN_LIFE + LONGEST_CACHE
+FIRST_BACKDATED: Final = timedelta(hours=1)
+"""The first key may sign what began before it was made: making one takes seconds, and clocks differ."""
 
 JWKS_HEADERS: Final = (("Content-Type", "application/jwk-set+json"), ("Cache-Control", "public, max-age=300"))
 
@@ -90,4 +92,4 @@ def jwks_document(keys: Iterable[PublicKey], *, now: datetime) -> bytes:
 
 def next_first_use(keys: Iterable[PublicKey], algorithm: Algorithm, *, now: datetime) -> datetime:
     """When a key made now may sign first: in a day, or at once when there is none to sign meanwhile."""
-    return now + PUBLISH_BEFORE if any(key.algorithm is algorithm for key in keys) else now
+    return now + PUBLISH_BEFORE if any(key.algorithm is algorithm for key in keys) else now - FIRST_BACKDATED
