@@ -17,6 +17,8 @@ from a2a_serverless.errors import TaskNotFound, UnsupportedOperation
 from a2a_serverless.types import Caller, Message, StreamEvent, TaskKey, TaskState, TaskStatus
 
 _POLL_SECONDS: Final = 0.1
+_PARKED_SECONDS: Final = 10.0
+"""A window on a task that waits for its own caller: seldom does anything happen, and each second of it is paid for."""
 
 
 def stream(host: Host, caller: Caller, request: SendRequest) -> Iterator[StreamEvent]:
@@ -115,7 +117,8 @@ def _asks(entries: Sequence[Entry]) -> bool:
 
 def _next(host: Host, head: Head, began: datetime) -> Head | None:
     """The head once it moved on, or None when the window closes first."""
-    while (host.clock() - began).total_seconds() < BLOCKING_SECONDS:
+    patience = _PARKED_SECONDS if head.state is TaskState.INPUT_REQUIRED else BLOCKING_SECONDS
+    while (host.clock() - began).total_seconds() < patience:
         host.pause(_POLL_SECONDS)
         newer = host.tasks.head(head.key, now=host.clock())
         if newer is None:
