@@ -40,26 +40,23 @@ class LegacyFile(A2AModel):
 
 
 class LegacyPart(A2AModel):
-    """A part, told apart by `kind`; clients that leave it out are understood by what they send."""
+    """A part, told apart by `kind`."""
 
-    kind: Literal["text", "file", "data"] | None = None
+    kind: Literal["text", "file", "data"]
     text: StrictStr | None = None
     file: LegacyFile | None = None
     data: JsonObject | None = None
     metadata: JsonObject | None = None
 
     @model_validator(mode="after")
-    def _one_content(self) -> "LegacyPart":
-        present = [name for name in ("text", "file", "data") if getattr(self, name) is not None]
-        if self.kind is None and len(present) != 1:
-            raise ValueError("a part holds exactly one of text, file and data")
-        if self.kind is not None and self.kind not in present:
+    def _has_content(self) -> "LegacyPart":
+        if getattr(self, self.kind) is None:
             raise ValueError(f"a part of kind {self.kind} must have the member {self.kind}")
         return self
 
     def upgraded(self) -> Part:
         """The part in 1.0."""
-        match self.kind or next(name for name in ("text", "file", "data") if getattr(self, name) is not None):
+        match self.kind:
             case "text":
                 return Part(text=self.text, metadata=self.metadata)
             case "file" if self.file:
@@ -110,8 +107,14 @@ class LegacyMessage(A2AModel):
 class LegacyAuthentication(A2AModel):
     """What the receiver of a webhook expects. 1.0 knows one scheme, so the first counts."""
 
-    schemes: tuple[StrictStr, ...]
+    schemes: tuple[StrictStr, ...] = ()
     credentials: StrictStr = ""
+
+    @model_validator(mode="after")
+    def _a_scheme_for_credentials(self) -> "LegacyAuthentication":
+        if self.credentials and not self.schemes:
+            raise ValueError("credentials need a scheme: name it in schemes")
+        return self
 
     def upgraded(self) -> AuthenticationInfo | None:
         """The authentication in 1.0; none without a scheme."""

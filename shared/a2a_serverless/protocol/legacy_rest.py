@@ -84,13 +84,17 @@ def _message_in(value: object) -> object:
 
 
 def _part_in(value: object) -> object:
+    """The proto tells parts apart by the one member they have."""
     if not isinstance(value, dict):
         return value
     spelt = dict(value)
+    kinds = [name for name in ("text", "file", "data") if spelt.get(name) is not None]
+    if "kind" not in spelt and len(kinds) == 1:
+        spelt["kind"] = kinds[0]
     if isinstance(spelt.get("file"), dict):
         spelt["file"] = _file_in(_camel(spelt["file"]))
     data = spelt.get("data")
-    if isinstance(data, dict) and "kind" not in spelt and set(data) == {"data"}:
+    if isinstance(data, dict) and "kind" not in value and set(data) == {"data"}:
         spelt["data"] = data["data"]  # DataPart is a message of its own in the proto
     return spelt
 

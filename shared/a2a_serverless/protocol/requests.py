@@ -125,7 +125,7 @@ class CreatePushConfigRequest(TaskPushNotificationConfig):
 
 
 class PushConfigRequest(A2AModel):
-    """One config of a task. Without `id` (0.3 only): the one named like the task, else the oldest."""
+    """One config of a task; only 0.3 may leave `id` out."""
 
     tenant: StrictStr = ""
     task_id: Required

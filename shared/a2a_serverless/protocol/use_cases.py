@@ -109,13 +109,25 @@ def create_push_config(call: Call, request: CreatePushConfigRequest) -> TaskPush
 def get_push_config(call: Call, request: PushConfigRequest) -> TaskPushNotificationConfig:
     """GetTaskPushNotificationConfig."""
     task_id = _task_id(request.task_id)
-    if request.id:
+    if call.version is WireVersion.V1_0:
         return push_configs.get(call.host, call.caller, task_id, request.id)
-    configs = push_configs.list_all(call.host, call.caller, task_id)
-    named_like_task = [config for config in configs if config.id == task_id]
-    for config in (*named_like_task, *configs):
-        return config
-    raise TaskNotFound("the task has no push notification config")
+    return _config_of_03(push_configs.list_all(call.host, call.caller, task_id), task_id, request.id)
+
+
+def _config_of_03(
+    configs: tuple[TaskPushNotificationConfig, ...], task_id: str, wanted: str
+) -> TaskPushNotificationConfig:
+    """Clients of 0.3 set a config without naming it and ask for it by any name: by the task's, by `default`, by none.
+
+    So it is the one of that name, else the one that was not named; without a name, the oldest will do as well.
+    """
+    by_name = {config.id: config for config in reversed(configs)}
+    found = by_name.get(wanted) or by_name.get(task_id)
+    if found is None and not wanted and configs:
+        found = configs[0]
+    if found is None:
+        raise TaskNotFound("the task has no push notification config with this id")
+    return found
 
 
 def list_push_configs(call: Call, request: ListPushConfigsRequest) -> PushConfigs:
