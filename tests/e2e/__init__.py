@@ -1,0 +1,1 @@
+"""End to end: the served stack, the official clients, and a partner that receives nudges."""
