@@ -61,6 +61,8 @@ class DropReason(StrEnum):
     TASK_GONE = "task_gone"
     DISABLED = "disabled"
     SETTLED = "settled"
+    CARRIED = "carried"
+    """Another message, for the newer change that is pending, will come back in time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,12 +146,12 @@ def decide_on_arrival(
     nudge = _current(state, head, message_id=message_id, now=now)
     if nudge is None:
         return Drop(DropReason.SETTLED)
-    if (busy := _claimed(state, nudge, head, now=now)) is not None:
+    if (busy := _claimed(state, nudge, head, seq=seq, now=now)) is not None:
         return busy
     if (over := _over(state, nudge, acked_seq=acked_seq, now=now)) is not None:
         return over
     if now < nudge.next_at - EARLY:
-        return Postpone(until=nudge.next_at, reason=PostponeReason.NOT_DUE, state=state)
+        return _later(state, nudge, seq, until=nudge.next_at, reason=PostponeReason.NOT_DUE)
     return _attempt(state, nudge, endpoint, now=now, jitter=jitter)
 
 
@@ -162,12 +164,23 @@ def _current(state: DeliveryState, head: Head, *, message_id: str, now: datetime
     return PendingNudge(seq=head.nudge_seq, message_id=message_id, since=now, next_at=now, expires_at=expires_at)
 
 
+def _later(
+    state: DeliveryState, nudge: PendingNudge, seq: int, *, until: datetime, reason: PostponeReason
+) -> Postpone | Drop:
+    """Bring the message back, unless it speaks of an older change: each has one, and that of `nudge` will do."""
+    if nudge is state.pending and seq < nudge.seq:
+        return Drop(DropReason.CARRIED)
+    return Postpone(until=until, reason=reason, state=state)
+
+
 def _lasts(head: Head) -> bool:
     """Whether the state stays true until somebody acts, or for ever."""
     return is_terminal(head.state) or is_interrupted(head.state)
 
 
-def _claimed(state: DeliveryState, nudge: PendingNudge, head: Head, *, now: datetime) -> Postpone | None:
+def _claimed(
+    state: DeliveryState, nudge: PendingNudge, head: Head, *, seq: int, now: datetime
+) -> Postpone | Drop | None:
     """Hold an arrival back while an attempt is under way, except for news that lasts: that overtakes it at once.
 
     Progress comes often; waiting for the attempt makes one nudge of many.
@@ -175,7 +188,7 @@ def _claimed(state: DeliveryState, nudge: PendingNudge, head: Head, *, now: date
     if state.claimed_until is None or state.claimed_until <= now:
         return None
     if nudge is state.pending:
-        return Postpone(until=state.claimed_until, reason=PostponeReason.CLAIMED, state=state)
+        return _later(state, nudge, seq, until=state.claimed_until, reason=PostponeReason.CLAIMED)
     if _lasts(head):
         return None
     return Postpone(until=min(state.claimed_until, now + PROGRESS_PAUSE), reason=PostponeReason.CLAIMED, state=state)
@@ -206,7 +219,9 @@ def _attempt(
     superseded = closed(replaced, Closing.SUPERSEDED) if replaced else None
     match admit(endpoint, now=now, jitter=jitter):
         case Held(until, reason):
-            parked = moved(state, pending=nudge, claimed_until=None) if is_new else state
+            # Whoever looks at the state must see that nobody is late, or the sweep sends a second message on its way.
+            worth_telling = is_new or until - now > CLAIM
+            parked = moved(state, pending=replace(nudge, next_at=until)) if worth_telling else state
             return Postpone(until=until, reason=reason, state=parked, superseded=superseded)
         case Admitted(admitted, probe):
             begun = replace(nudge, attempts=nudge.attempts + 1, spent=nudge.spent + 1)
