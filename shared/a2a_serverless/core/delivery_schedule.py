@@ -59,7 +59,7 @@ def retry_after(header: str | None, *, now: datetime) -> timedelta | None:
     A date that has passed asks for no pause; None means that nothing usable was said.
     """
     text = (header or "").strip()
-    if not text or len(text) > _LONGEST_HEADER or not text.isascii():
+    if len(text) > _LONGEST_HEADER:
         return None
     if re.fullmatch("[0-9]+", text):
         return min(timedelta(seconds=min(int(text), 10**6)), LONGEST_HINT)

@@ -69,3 +69,11 @@ def test_three_refusals_in_a_row_are_told_early_and_once() -> None:
 @pytest.mark.parametrize("days", [0, 3, 100])
 def test_a_config_without_failures_is_fine(days: int) -> None:
     assert failing_percent(ConfigHealth(last_success_at=NOW - days * DAY), now=NOW) == 0
+
+
+def test_the_record_counts_what_failed_since_the_last_success() -> None:
+    health, _ = _failing(ConfigHealth(), 0 * DAY, 1 * DAY)
+
+    assert health == ConfigHealth(failures=2, first_failure_at=NOW, warned=0)
+    assert after_success(ConfigHealth(refusals=2), now=NOW)[1] == ()
+    assert after_success(ConfigHealth(refusals=3), now=NOW)[1] == (Alert.RECOVERED,)

@@ -8,6 +8,11 @@ from hypothesis import strategies as st
 
 from a2a_serverless.core.delivery_schedule import (
     ATTEMPTS,
+    BARE_THROTTLE,
+    LONGEST_HINT,
+    LONGEST_PENDING,
+    PROGRESS_LIFETIME,
+    QUEUE_REACH,
     STEPS,
     ByQueue,
     BySchedule,
@@ -15,6 +20,7 @@ from a2a_serverless.core.delivery_schedule import (
     delay_after,
     retry_after,
 )
+from a2a_serverless.core.delivery_schedule import JITTER as JITTER_RANGE
 
 NOW = dt.datetime(2026, 11, 30, 12, 0, tzinfo=dt.UTC)
 DAY = dt.timedelta(hours=24)
@@ -60,7 +66,7 @@ def test_the_steps_grow_whatever_the_jitter(attempt: int, one: float, other: flo
         (" 120 ", _seconds(120)),
         ("0", _seconds(0)),
         ("999999999", DAY),
-        ("9" * 60, DAY),
+        ("9" * 64, DAY),
         ("9" * 65, None),
         ("-5", None),
         ("+5", None),
@@ -74,6 +80,7 @@ def test_the_steps_grow_whatever_the_jitter(attempt: int, one: float, other: flo
         ("Mon Nov 30 12:10:00 2026", _seconds(600)),
         ("Mon, 30 Nov 2020 12:10:00 GMT", _seconds(0)),
         ("Mon, 30 Nov 2099 12:10:00 GMT", DAY),
+        ("Mon, 30 Nov 2026 12:10:00 -0500", _seconds(18_600)),
         ("Mon, 99 Nov 2026 12:10:00 GMT", None),
         ("Mon, 30 Nov 99999999999999 12:10:00 GMT", None),
         ("2026-11-30T12:10:00Z", None),
@@ -82,6 +89,18 @@ def test_the_steps_grow_whatever_the_jitter(attempt: int, one: float, other: flo
 )
 def test_retry_after_is_seconds_or_a_date_or_nothing(header: str | None, hint: dt.timedelta | None) -> None:
     assert retry_after(header, now=NOW) == hint
+
+
+def test_the_limits_are_the_published_ones() -> None:
+    assert JITTER_RANGE == (0.8, 1.2)
+    assert (DAY, _seconds(60)) == (LONGEST_HINT, BARE_THROTTLE)
+    assert (5 * DAY, _seconds(600), _seconds(900)) == (LONGEST_PENDING, PROGRESS_LIFETIME, QUEUE_REACH)
+
+
+def test_a_quarter_of_an_hour_is_still_the_queues() -> None:
+    assert carrier(NOW + _seconds(900), now=NOW) == ByQueue(900)
+    assert carrier(NOW + _seconds(900.001), now=NOW) == BySchedule(NOW + _seconds(901))
+    assert carrier(NOW - _seconds(1), now=NOW) == ByQueue(0)
 
 
 @given(st.text(max_size=70) | st.from_regex(r"(Mon|Tue), [0-9]{1,4} [A-Z][a-z]{2} [0-9]{1,9} [0-9:]{1,9} [A-Z-]{0,4}"))

@@ -93,6 +93,14 @@ def test_local_runs_may_dial_private_addresses(text: str) -> None:
     assert is_allowed(text, LOCAL)
 
 
+def test_local_runs_with_ipv6_may_dial_loopback_but_no_other_special_block() -> None:
+    policy = WebhookPolicy(allow_private=True, allow_ipv6=True)
+
+    assert is_allowed("::1", policy)
+    assert not any(is_allowed(text, policy) for text in ("fd00::1", "fe80::1", "::ffff:127.0.0.1", "fd00:ec2::254"))
+    assert not is_allowed("::1", IPV6)
+
+
 @pytest.mark.parametrize(
     "text", ["169.254.169.254", "169.254.170.2", "168.63.129.16", "0.0.0.0", "224.0.0.1", "100.64.0.1"]
 )

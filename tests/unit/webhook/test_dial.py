@@ -10,8 +10,9 @@ import pytest
 
 from a2a_serverless.core.delivery_outcome import Answer, Fault, NoAnswer
 from a2a_serverless.webhook.dial import Dialler, trust
-from a2a_serverless.webhook.exchange import Limits, Request
+from a2a_serverless.webhook.exchange import LIMITS, Limits, Request
 from a2a_serverless.webhook.http1 import BODY_LIMIT
+from a2a_serverless.webhook.pool import PER_ENDPOINT
 from tests.unit.webhook.loopback import (
     ACCEPTED,
     IMPATIENCE,
@@ -435,3 +436,31 @@ def test_many_threads_may_send_at_once(authority: Authority) -> None:
 def _plain(port: int, *, limits: Limits = PATIENCE) -> Dialler:
     network = Network(port, answers=[["127.0.0.1"]])
     return network.dialler(policy=LOCAL, limits=limits)
+
+
+def test_the_limits_of_a_deployment_are_the_published_ones() -> None:
+    assert Limits(connect=3.0, total=10.0, linger=1.0, body=64 * 1024, reuse=30.0) == LIMITS
+
+
+def test_no_more_connections_are_kept_than_fit() -> None:
+    gate = threading.Barrier(PER_ENDPOINT + 4)
+
+    def together(guest: Guest) -> None:
+        while guest.request():
+            if guest.stop.is_set() or gate.broken:
+                return
+            gate.wait(5)
+            guest.say(ACCEPTED)
+
+    with receiver(together) as partner:
+        dialler = _plain(partner.port, limits=LIMITS)
+        threads = [
+            threading.Thread(target=dialler.send, args=(post("http://partner/p"),)) for _ in range(PER_ENDPOINT + 4)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        kept = sum(len(connections) for connections in dialler._pool._idle.values())
+
+    assert kept == PER_ENDPOINT
