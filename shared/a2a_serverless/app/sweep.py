@@ -20,6 +20,8 @@ from a2a_serverless.types import TaskKey
 
 LOOK_AGAIN: Final = timedelta(minutes=1)
 _BATCH: Final = 100
+_BATCHES: Final = 10
+"""As many tasks as one sweep looks at within its minute; what is left comes first in the next."""
 
 log = logging.getLogger(__name__)
 
@@ -46,27 +48,41 @@ class Swept:
 
 def sweep(sweeper: Sweeper) -> Swept:
     """Look at the tasks whose time has come, and put back what is stuck."""
-    now = sweeper.clock()
-    keys = sweeper.due.due_before(now, limit=_BATCH)
-    found = [(key.task_id, why) for key in keys for why in _look(sweeper, key, now)]
+    now, looked_at = sweeper.clock(), 0
+    found: list[tuple[str, str]] = []
+    for _ in range(_BATCHES):
+        keys = sweeper.due.due_before(now, limit=_BATCH)
+        looked_at += len(keys)
+        found += [(key.task_id, why) for key in keys for why in _look(sweeper, key, now)]
+        if len(keys) < _BATCH:
+            break
     for task_id, why in found:
         log.warning("swept", extra={"task_id": task_id, "why": why})
-    return Swept(len(keys), tuple(found))
+    return Swept(looked_at, tuple(found))
 
 
 def _look(sweeper: Sweeper, key: TaskKey, now: datetime) -> tuple[str, ...]:
-    """Put back what is stuck of one task; answers what that was."""
-    head = sweeper.tasks.head(key, now=now)
-    if head is None:
+    """Look after one task; answers what was put back. One that makes trouble must not keep the sweep from the rest."""
+    try:
+        head = sweeper.tasks.head(key, now=now)
+        if head is None:
+            return ()
+        _postpone(sweeper, head, now)
+        return _put_back(sweeper, head, now)
+    except Exception:
+        log.exception("a task could not be swept", extra={"task_id": key.task_id})
         return ()
+
+
+def _put_back(sweeper: Sweeper, head: Head, now: datetime) -> tuple[str, ...]:
     why = stuck(head, now)
+    if why is None:
+        return _retell(sweeper, head, now)
     if why is Stuck.WAIT_OVERDUE and head.wait is not None:
-        expire(sweeper.expiry, key, head.wait.number)
-    elif why is not None:
+        expire(sweeper.expiry, head.key, head.wait.number)
+    else:
         relay_change(sweeper.relay, None, head)
-    untold = _retell(sweeper, head, now)
-    _postpone(sweeper, head, now)
-    return (*([why.value] if why else []), *untold)
+    return (why.value,)
 
 
 def _retell(sweeper: Sweeper, head: Head, now: datetime) -> tuple[str, ...]:
@@ -118,13 +134,15 @@ class Stuck(StrEnum):
 
 
 def stuck(head: Head, now: datetime) -> Stuck | None:
-    """Why a task does not go on by itself; None if it does. Asked no sooner than a minute after it last moved."""
+    """Why a task does not go on by itself; None if it does, or moved so lately that it still may."""
     if head.is_over:
+        return None
+    if head.lease is not None:
+        return Stuck.RUNNER_DIED if head.lease.until < now else None
+    if now < (head.status.timestamp or head.created_at) + LOOK_AGAIN:
         return None
     if head.wait is not None:
         return _stuck_wait(head.wait, head.wait_token, now)
-    if head.lease is not None:
-        return Stuck.RUNNER_DIED if head.lease.until < now else None
     return Stuck.TURN_NOT_TAKEN
 
 
