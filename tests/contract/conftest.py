@@ -53,11 +53,13 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     assert process.stdin
     assert process.stdout
     address = process.stdout.readline().strip()
-    assert address, (folder / "stderr").read_text()
-    yield address
-    process.stdin.close()
-    process.wait(15)
-    process.stdout.close()
+    try:
+        assert address, (folder / "stderr").read_text()
+        yield address
+    finally:
+        process.stdin.close()
+        process.wait(15)
+        process.stdout.close()
 
 
 @dataclass(frozen=True)

@@ -55,6 +55,14 @@ class Api:
         )["IntegrationId"]
         for key in ("ANY /{proxy+}", "ANY /"):
             gateway.create_route(ApiId=self.id, RouteKey=key, Target=f"integrations/{integration}")
+        cloud.functions.add_permission(
+            FunctionName=made.name,
+            StatementId="api",
+            Action="lambda:InvokeFunction",
+            Principal="apigateway.amazonaws.com",
+            SourceArn=f"arn:aws:execute-api:{REGION}:{ACCOUNT}:{self.id}/*",
+        )
+        self.function = made.name
         gateway.create_stage(ApiId=self.id, StageName="$default", AutoDeploy=True)
 
     def call(
@@ -165,6 +173,12 @@ def test_binary_answers_and_cookies_reach_the_client(api: Api) -> None:
     assert cookies.status == 201
     assert [value for name, value in cookies.headers if name.lower() == "set-cookie"] == ["a=1", "b=2"]
     assert ("x-y", "1") in cookies.headers
+
+
+def test_a_function_that_does_not_let_the_api_invoke_it_is_500(cloud: Cloud, api: Api) -> None:
+    cloud.functions.remove_permission(FunctionName=api.function, StatementId="api")
+
+    assert api.call("GET", "/x").status == 500
 
 
 def test_options_goes_to_the_function_when_the_api_has_no_cors(api: Api) -> None:

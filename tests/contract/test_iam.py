@@ -183,6 +183,16 @@ def _wait_token(cloud: Cloud, table: Table) -> object:
     return cloud.dynamodb.get_item(TableName=table.name, Key=item("task"))["Item"].get("wait_token")
 
 
+@pytest.mark.parametrize("action", ["logs:CreateLogStream", "logs:PutLogEvents"])
+def test_a_function_that_may_not_write_its_log_group_has_no_log_there(cloud: Cloud, action: str) -> None:
+    function = cloud.function("def handler(event, context): print('hello')\n", role=cloud.role(*deny(action)))
+
+    cloud.invoke(function)
+
+    groups = cloud.client("logs").describe_log_groups(logGroupNamePrefix=f"/aws/lambda/{function.name}")
+    assert groups["logGroups"] == []
+
+
 def test_a_stream_s_failures_reach_their_destination_only_in_the_function_s_role(cloud: Cloud) -> None:
     table, gave_up = cloud.table(), cloud.queue()
     function = cloud.function(

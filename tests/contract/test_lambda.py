@@ -1,5 +1,6 @@
 """Lambda: what a handler gets, and what its caller learns when it fails."""
 
+import json
 import time
 
 from .conftest import Cloud, zipped
@@ -106,6 +107,20 @@ def test_what_a_handler_logs_is_in_its_log_group(cloud: Cloud) -> None:
 
     events = cloud.client("logs").filter_log_events(logGroupName=f"/aws/lambda/{function.name}")["events"]
     assert "hello log" in [event["message"] for event in events]
+
+
+def test_an_asynchronous_invocation_that_keeps_failing_ends_in_the_dead_letters(cloud: Cloud) -> None:
+    dead = cloud.queue()
+    function = cloud.function(
+        "def handler(event, context):\n    report(event)\n    raise ValueError('no')\n",
+        DeadLetterConfig={"TargetArn": dead.arn},
+    )
+    cloud.functions.put_function_event_invoke_config(FunctionName=function.name, MaximumRetryAttempts=1)
+
+    cloud.functions.invoke(FunctionName=function.name, InvocationType="Event", Payload=b'{"n": 1}')
+
+    assert json.loads(cloud.receive(dead)["Body"])["requestPayload"] == {"n": 1}
+    assert cloud.reports.take(2) == [{"n": 1}, {"n": 1}]
 
 
 def test_changed_code_is_what_the_next_invocation_runs(cloud: Cloud) -> None:

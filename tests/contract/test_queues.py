@@ -187,6 +187,17 @@ def test_a_slow_batch_does_not_hold_up_other_messages_or_other_queues(cloud: Clo
     assert sorted(map(str, cloud.reports.take(2, seconds=4))) == ["['elsewhere', '1']", "behind it"]
 
 
+def test_long_work_gets_more_environments_than_the_usual_few(cloud: Cloud) -> None:
+    queue = cloud.queue()
+    sleeps = "import time\ndef handler(event, context):\n    report('started')\n    time.sleep(8)\n"
+    cloud.map_queue(queue, cloud.function(sleeps, timeout=20))
+
+    for number in range(6):
+        cloud.send(queue, str(number))
+
+    assert len(cloud.reports.take(6, seconds=7)) == 6
+
+
 def test_a_standard_queue_takes_message_groups_and_hands_them_on(cloud: Cloud) -> None:
     queue = cloud.queue()
     function = cloud.function(

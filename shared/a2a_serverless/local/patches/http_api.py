@@ -7,13 +7,17 @@ puts cookies among the headers and answers every OPTIONS request itself.
 import asyncio
 import base64
 import json
+import logging
 import os
 import time
 from collections.abc import Mapping
 from typing import Any
 
 from a2a_serverless.local.patches.lambda_ import PAYLOAD_LIMIT
+from a2a_serverless.local.patches.roles import RoleGate
 from a2a_serverless.local.patches.target import expect, module, replace
+
+_log = logging.getLogger(__name__)
 
 TIMEOUT_SECONDS = 30.0
 """AWS: the longest time an HTTP API waits for an integration."""
@@ -24,8 +28,8 @@ REQUEST_LIMIT = 10 * 1024 * 1024
 Response = tuple[int, dict[str, Any], bytes]
 
 
-def patch() -> None:
-    """Invoke functions with our event and shape what comes back as API Gateway does."""
+def patch(gate: RoleGate) -> None:
+    """Invoke functions with our event, if their policy lets the API, and shape what comes back as API Gateway does."""
     gateway = module("services.apigateway")
     functions = module("services.lambda_svc")
     expect(functions, "_execute_function_with_config_scope", signature="func, event")
@@ -57,6 +61,11 @@ def patch() -> None:
             reference, account_id=owner_account_id, region=owner_region
         )
         if function is None or config is None:
+            return _message(500, "Internal Server Error")
+        source = f"arn:aws:execute-api:{owner_region}:{owner_account_id}:{api_id}/{stage}/{route_key.replace(' ', '')}"
+        arn, policy = config["FunctionArn"], function.get("policy")
+        if not gate.admits("apigateway.amazonaws.com", policy, "lambda:InvokeFunction", arn, source=source):
+            _log.error("%s has no permission that lets %s invoke it", arn, source)
             return _message(500, "Internal Server Error")
         event = {
             "version": "2.0",

@@ -4,29 +4,72 @@ Stock ministack reports every exception as `Runtime.HandlerError` without a stac
 waits 50 ms for log lines after each invocation and starts one interpreter per concurrent request.
 """
 
+import logging
 import threading
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from a2a_serverless.local.patches.loop import on_loop
+from a2a_serverless.local.patches.roles import RoleGate
 from a2a_serverless.local.patches.target import expect, module, replace
 from a2a_serverless.local.worker import Failed, Host, Outcome, PythonWorker, Returned, hop_of
+
+_log = logging.getLogger(__name__)
 
 PAYLOAD_LIMIT = 6 * 1024 * 1024
 """AWS: 6 MB for the request and for the response of a synchronous invocation."""
 
 
+MOST_WORKERS = 32
+"""However busy a function is, it gets no more environments than this."""
+
+_PATIENCE_SECONDS = 0.5
+"""How long an invocation waits for one of the usual environments before it gets one more, and how far apart those are:
+short work is done by a few, and work that sleeps for long does not hold up the rest."""
+
+
+class Gate:
+    """Lets so many invocations of a function in at a time, and slowly more when they stay for long."""
+
+    def __init__(self, usual: int) -> None:
+        self._usual = usual
+        self._running = 0
+        self._grown_at = 0.0
+        self._changed = threading.Condition()
+
+    def __enter__(self) -> None:
+        patient_until = time.monotonic() + _PATIENCE_SECONDS
+        with self._changed:
+            while self._running >= self._usual and not self._may_grow(patient_until):
+                self._changed.wait(_PATIENCE_SECONDS / 5)
+            if self._running >= self._usual:
+                self._grown_at = time.monotonic()
+            self._running += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._changed:
+            self._running -= 1
+            self._changed.notify()
+
+    def _may_grow(self, patient_until: float) -> bool:
+        now = time.monotonic()
+        rested = now >= patient_until and now >= self._grown_at + _PATIENCE_SECONDS
+        return rested and self._running < MOST_WORKERS
+
+
 @dataclass(frozen=True)
 class _Gates:
-    """One gate per function: so many invocations at a time, the others wait in line."""
+    """One gate per function."""
 
-    width: int
-    gates: dict[str, threading.BoundedSemaphore] = field(default_factory=dict)
+    usual: int
+    gates: dict[str, Gate] = field(default_factory=dict)
     making: threading.Lock = field(default_factory=threading.Lock)
 
-    def of(self, function_arn: str) -> threading.BoundedSemaphore:
+    def of(self, function_arn: str) -> Gate:
         with self.making:
-            return self.gates.setdefault(function_arn, threading.BoundedSemaphore(self.width))
+            return self.gates.setdefault(function_arn, Gate(self.usual))
 
 
 @dataclass(frozen=True)
@@ -71,8 +114,8 @@ class Workers:
         self._runtime.reset()
 
 
-def patch(host: Host, *, workers_per_function: int) -> Workers:
-    """Run Python functions in our workers; `workers_per_function` concurrent invocations, then they queue."""
+def patch(host: Host, gate: RoleGate, *, workers_per_function: int) -> Workers:
+    """Run Python functions in our workers; `workers_per_function` at a time, and slowly more (see `Gate`)."""
     runtime = module("core.lambda_runtime")
     service = module("services.lambda_svc")
     gates = _Gates(workers_per_function)
@@ -101,7 +144,41 @@ def patch(host: Host, *, workers_per_function: int) -> Workers:
                 service.release_worker(worker)
 
     execute_other = replace(service, "_execute_function_warm", execute, signature="func, event, request_id")
+    _log_in_role(service, gate)
+    _fail_in_role(service, gate)
     return Workers()
+
+
+def _log_in_role(service: Any, gate: RoleGate) -> None:
+    """A function whose role may not write its log group has no log there; its log file has it all the same."""
+
+    def emit(func: dict[str, Any], request_id: str, log_text: str, *rest: Any, **more: Any) -> None:
+        config = func.get("config") or func
+        _, _, _, region, account, *_ = config["FunctionArn"].split(":")
+        group = (config.get("LoggingConfig") or {}).get("LogGroup") or f"/aws/lambda/{config['FunctionName']}"
+        stream = f"arn:aws:logs:{region}:{account}:log-group:{group}:log-stream:any"
+        for action in ("logs:CreateLogStream", "logs:PutLogEvents"):
+            if gate.ask(config["Role"], action, stream, session=config["FunctionName"]):
+                return
+        old(func, request_id, log_text, *rest, **more)
+
+    signature = "func, request_id, log_text, error, duration_ms, log_source"
+    old = replace(service, "_emit_lambda_logs", emit, signature=signature)
+
+
+def _fail_in_role(service: Any, gate: RoleGate) -> None:
+    """An asynchronous invocation that failed for good reaches its dead letters in the function's role."""
+
+    def route(target_arn: str, func_name: str, event: object, result: object) -> None:
+        record, config = service._get_func_record_for_qualifier(func_name, None)
+        action = "sns:Publish" if ":sns:" in target_arn else "sqs:SendMessage"
+        denied = record and gate.ask(config["Role"], action, target_arn, session=func_name)
+        if denied:
+            _log.error("%s", denied.message)
+        else:
+            on_loop(lambda: old(target_arn, func_name, event, result))
+
+    old = replace(service, "_route_async_failure", route, signature="target_arn, func_name, event, result")
 
 
 def _as_ministack(outcome: Outcome) -> dict[str, Any]:

@@ -5,6 +5,7 @@ mapping or a schedule does happens inside, unchecked; the patches ask here first
 the template is missing locally as well.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +28,7 @@ class RoleGate:
         self._iam: Any = module("core.iam_evaluator")
         expect(self._iam, "_gather_role_policies", signature="role_name, account_id")
         expect(self._iam, "evaluate", signature="ctx, policies, limits")
+        expect(self._iam, "evaluate_resource_policy", signature="doc, ctx, service, named_only, direct_only")
 
     def ask(self, role_arn: str, action: str, resource: str, *, session: str) -> Denied | None:
         """Whether `role_arn` may perform `action` on the ARN `resource`; `session` names who acts, for the message."""
@@ -50,6 +52,26 @@ class RoleGate:
             f"User: {actor} is not authorized to perform: {action} on resource: {resource} "
             f"because no identity-based policy allows the {action} action"
         )
+
+    def admits(
+        self, service: str, policy: Mapping[str, Any] | None, action: str, resource: str, *, source: str
+    ) -> bool:
+        """Whether a resource's own `policy` lets an AWS service (`events.amazonaws.com`) act on it for `source`."""
+        if not self._enforced:
+            return True
+        if not policy:
+            return False
+        context = self._iam.EvalContext(
+            principal_arn="*",
+            principal_type="Service",
+            principal_account="",
+            action=action,
+            resource_arn=resource,
+            region=_region(resource),
+            service_context={"aws:sourcearn": source, "aws:sourceaccount": resource.split(":")[4]},
+        )
+        verdict = self._iam.evaluate_resource_policy(policy, context, service=service)
+        return bool(verdict.decision == "Allow")
 
 
 def _region(arn: str) -> str:

@@ -3,13 +3,15 @@
 Stock ministack looks at schedules every 10 seconds, asks no role, and appends to queues beside the event loop.
 """
 
+import json
 import logging
 from collections.abc import Callable
+from contextvars import ContextVar
 from typing import Any
 
 from a2a_serverless.local.patches.loop import on_loop
 from a2a_serverless.local.patches.roles import RoleGate
-from a2a_serverless.local.patches.target import PatchRefusedError, module, replace
+from a2a_serverless.local.patches.target import PatchRefusedError, expect, module, replace
 
 _log = logging.getLogger(__name__)
 
@@ -24,6 +26,7 @@ def patch(gate: RoleGate) -> None:
             raise PatchRefusedError(f"{owner.__name__}.{name} is gone: the patch of its pace has no hold")
         setattr(owner, name, _TICK_SECONDS)
     _deliver_on_loop(events)
+    _invoke_functions_as_events_do(events, gate)
     _ask_role(events, gate)
 
 
@@ -32,6 +35,35 @@ def _deliver_on_loop(events: Any) -> None:
         on_loop(lambda: old(spec, payload, sqs_parameters))
 
     old: Callable[..., None] = replace(events, "_dispatch_to_sqs", dispatch, signature="spec, payload, sqs_parameters")
+
+
+def _invoke_functions_as_events_do(events: Any, gate: RoleGate) -> None:
+    """A rule invokes asynchronously (two more attempts, then the dead letters), if the function's policy lets it."""
+    functions = module("services.lambda_svc")
+    expect(functions, "invoke_async_with_retry", signature="func, event")
+    source: ContextVar[str] = ContextVar("source", default="")
+
+    def dispatch(arn: str, payload: str) -> None:
+        function, config, _ = functions._get_func_record_for_ref(arn)
+        if not function or not config:
+            _log.error("a rule names a function that is not there: %s", arn)
+        elif not gate.admits(
+            "events.amazonaws.com", function.get("policy"), "lambda:InvokeFunction", arn, source=source.get()
+        ):
+            _log.error("%s has no permission that lets the rule %s invoke it", arn, source.get())
+        else:
+            record = functions._execution_record_for_config(function, config)
+            functions.invoke_async_with_retry(record, json.loads(payload))
+
+    def invoke(target: dict[str, Any], event: Any, rule: Any, view: Any = None) -> None:
+        token = source.set(rule.get("Arn", ""))
+        try:
+            old(target, event, rule, view)
+        finally:
+            source.reset(token)
+
+    replace(events, "_dispatch_to_lambda", dispatch, signature="arn, payload")
+    old = replace(events, "_invoke_target", invoke, signature="target, event, rule, view")
 
 
 _ACTIONS = {"sqs": "sqs:SendMessage", "lambda": "lambda:InvokeFunction", "states": "states:StartExecution"}
