@@ -88,7 +88,8 @@ def fitted(task: Task) -> Task:
     room = LARGEST_ANSWER - cost(task.but(history=()).to_json())
     if room < 0:
         raise UnsupportedOperation(
-            "the artifacts of the task are larger than an answer can be (6 MB); the agent must give them as url parts"
+            "the artifacts of the task are larger than an answer can be (6 MB); the agent must give them as url parts",
+            taskId=task.id,
         )
     kept: list[Message] = []
     for message in reversed(task.history):
