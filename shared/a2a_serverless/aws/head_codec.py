@@ -63,6 +63,8 @@ LONGEST_STATUS: Final = 400
 """Bytes of a status message that the list index carries; a longer one is read from the journal."""
 IN_JOURNAL: Final = "+"
 """Stands for a status message that is longer."""
+OF_THE_TASK: Final = "="
+"""Precedes a status message whose task and context are the task's own, and left out."""
 
 DUE_AFTER: Final = timedelta(minutes=1)
 
@@ -97,7 +99,7 @@ class Written:
 def changed(before: Head | None, after: Head, written: Written) -> dict[str, Attribute | None]:
     """The attributes that a change sets, or with None removes. Those of the list index are among them only when the
     status changes, those of the index `due` only as `_due` says."""
-    shown = _inline(after.status, written)
+    shown = _inline(after, written)
     return {
         VERSION: number(after.version),
         NUDGE_SEQ: number(after.nudge_seq),
@@ -112,9 +114,10 @@ def changed(before: Head | None, after: Head, written: Written) -> dict[str, Att
     }
 
 
-def _inline(status: TaskStatus, written: Written) -> TaskStatus | None:
-    """The status, if the head's own attributes tell it whole; None if its entry in the journal does."""
-    if status.message is None or len(status.message.to_json().encode()) <= LONGEST_STATUS:
+def _inline(after: Head, written: Written) -> TaskStatus | None:
+    """The newest status, if the head's own attributes tell it whole; None if its entry in the journal does."""
+    status = after.status
+    if status.message is None or len(_message_text(status.message, after).encode()) <= LONGEST_STATUS:
         return status
     is_told = written.status_in or any(isinstance(entry, StatusChanged) for entry in written.tail)
     return None if is_told else status
@@ -129,7 +132,7 @@ def _status(
     if before is not None and before.status == after.status:
         return moved
     message = after.status.message
-    inline = message.to_json() if message is not None and shown is not None else None
+    inline = _message_text(message, after) if message is not None and shown is not None else None
     return {
         STATE: text(after.state.name),
         OWNER_INDEX_SORT: text(listed_text(after.status.timestamp or after.created_at, after.key.task_id)),
@@ -241,7 +244,7 @@ def decode_head(item: Item, *, status: TaskStatus | None = None) -> Head:
 
     `status` is the newest status as its segment tells it, where the item says that one does (`segment_of_status`).
     """
-    told = status or _told_status(item)
+    told = status or told_status(item)
     tail = journal_codec.decode(bytes_in(item, TAIL), shown=told) if TAIL in item else ()
     if status is None and text_in(item, STATUS) == IN_JOURNAL:
         told = newest_status(tail) or told
@@ -251,7 +254,7 @@ def decode_head(item: Item, *, status: TaskStatus | None = None) -> Head:
 
 def decode_outline(item: Item) -> Head:
     """The head without the journal's tail, the agent's memory and a long status message: what effects are read from."""
-    return _head(item, _told_status(item))
+    return _head(item, told_status(item))
 
 
 def segment_of_status(item: Item) -> str:
@@ -264,15 +267,25 @@ def newest_status(entries: tuple[Entry, ...]) -> TaskStatus | None:
     return next((entry.status for entry in reversed(entries) if isinstance(entry, StatusChanged)), None)
 
 
-def _told_status(item: Item) -> TaskStatus:
-    return status_of(text_in(item, STATE), text_in(item, OWNER_INDEX_SORT), text_in(item, STATUS))
+def told_status(item: Item) -> TaskStatus:
+    """The status that an item, or its entry in the list index, tells; a long message is left out."""
+    since, _, task_id = text_in(item, OWNER_INDEX_SORT).partition("#")
+    message = _message_of(text_in(item, STATUS), task_id=task_id, context_id=text_in(item, CONTEXT))
+    return TaskStatus(state=TaskState[text_in(item, STATE)], message=message, timestamp=datetime.fromisoformat(since))
 
 
-def status_of(state: str, listed: str, message: str) -> TaskStatus:
-    """A status from the attributes that the list index has; a long message is left out."""
-    told = Message.model_validate_json(message) if message and message != IN_JOURNAL else None
-    since = datetime.fromisoformat(listed.partition("#")[0])
-    return TaskStatus(state=TaskState[state], message=told, timestamp=since)
+def _message_text(message: Message, head: Head) -> str:
+    """A status message; its task and context are left out where they are the task's own, as they nearly always are."""
+    if (message.task_id, message.context_id) == (head.key.task_id, head.context_id):
+        return OF_THE_TASK + message.but(task_id="", context_id="").to_json()
+    return message.to_json()
+
+
+def _message_of(told: str, *, task_id: str, context_id: str) -> Message | None:
+    if not told or told == IN_JOURNAL:
+        return None
+    message = Message.model_validate_json(told.removeprefix(OF_THE_TASK))
+    return message.but(task_id=task_id, context_id=context_id) if told.startswith(OF_THE_TASK) else message
 
 
 def _head(item: Item, status: TaskStatus) -> Head:

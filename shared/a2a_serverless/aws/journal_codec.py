@@ -16,6 +16,7 @@ from typing import Final, assert_never
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from a2a_serverless.core.journal import ArtifactChanged, Entry, Restarted, Spoken, StatusChanged
+from a2a_serverless.errors import EntryTooLarge
 from a2a_serverless.types import Artifact, Message, TaskStatus
 
 SEGMENT_BYTES: Final = 32 * 1024
@@ -25,10 +26,6 @@ LARGEST_BODY: Final = 400 * 1024 - 4 * 1024
 """An item of DynamoDB holds 400 KB; keys and names take a little of it, however long the owner's name is."""
 
 _WORTH_COMPRESSING: Final = 200
-
-
-class EntryTooLarge(ValueError):
-    """A message, status or artifact that fits into no item, even compressed: its parts must be kept elsewhere."""
 
 
 @dataclass(frozen=True, slots=True)

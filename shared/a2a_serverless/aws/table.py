@@ -154,16 +154,14 @@ class Table:
                 return
             after = page.goes_on
 
-    def count(self, question: Question) -> int:
-        """How many items there are, without bringing them here."""
+    def count(self, question: Question, *, after: Item | None) -> int:
+        """How many items there are behind `after`, where a page ended, without bringing them here."""
         total = 0
-        after: Item | None = None
-        while True:
+        while after is not None:
             answer = self._client.query(**self._asked(question, 0, after), Select="COUNT")
             total += int(answer["Count"])
             after = answer.get("LastEvaluatedKey")
-            if after is None:
-                return total
+        return total
 
     def _asked(self, question: Question, limit: int, after: Item | None) -> dict[str, Any]:
         asked: dict[str, Any] = {

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Final
 
 from a2a_serverless.app.ports import Listed, ListPage, ListQuery, Position
-from a2a_serverless.aws.head_codec import CONTEXT, IN_JOURNAL, STATE, STATUS, listed_text, status_of
+from a2a_serverless.aws.head_codec import CONTEXT, IN_JOURNAL, STATUS, listed_text, told_status
 from a2a_serverless.aws.items import Attribute, Item, number, text, text_in
 from a2a_serverless.aws.keys import owner_text, task_key
 from a2a_serverless.aws.settings import (
@@ -28,37 +28,38 @@ _LONGEST_STEP: Final = 4_000
 
 
 def page(table: Table, query: ListQuery, *, statuses: Statuses) -> ListPage:
-    """One page of a scope's tasks, and how many there are in all: counted by a first page that is not the last."""
-    items = _matching(table, query)
-    shown = items[: query.page_size]
-    is_last = len(items) <= query.page_size
-    if query.after is not None:
-        total = query.after.total
-    else:
-        total = len(items) if is_last else table.count(_question(query, after=None))
+    """One page of a scope's tasks, and how many there are in all: a first page that is not the last counts the rest."""
+    question = _question(query)
+    found, goes_on = _matching(table, question, query)
+    shown = found[: query.page_size]
+    total = query.after.total if query.after is not None else len(found) + table.count(question, after=goes_on)
+    is_last = len(found) <= query.page_size
     return ListPage(_listed(shown, statuses), None if is_last else _position(shown[-1], total), total)
 
 
-def _matching(table: Table, query: ListQuery) -> list[Item]:
-    """The entries of the page, and one more if there is one. A filter that takes few of many is asked in ever longer
-    steps."""
-    question = _question(query, after=query.after)
-    passed = listed_text(query.after.status_time, query.after.task_id) if query.after is not None else ""
+def _matching(table: Table, question: Question, query: ListQuery) -> tuple[list[Item], Item | None]:
+    """The entries of the page and at least one more, if there is one, and where it goes on behind those. A filter that
+    takes few of many is asked in ever longer steps."""
+    passed = _passed(query)
     found: list[Item] = []
-    wanted = query.page_size + 1
-    step = wanted + 1 if passed else wanted
+    step = query.page_size + (2 if passed else 1)
     goes_on: Item | None = None
     while True:
         got = table.query(question, limit=step, after=goes_on)
         found += [item for item in got.items if text_in(item, OWNER_INDEX_SORT) != passed]
         goes_on = got.goes_on
-        if len(found) >= wanted or goes_on is None:
-            return found[:wanted]
+        if len(found) > query.page_size or goes_on is None:
+            return found, goes_on
         step = min(step * 4, _LONGEST_STEP)
 
 
-def _question(query: ListQuery, *, after: Position | None) -> Question:
-    newest = listed_text(after.status_time, after.task_id) if after is not None else _PAST_ALL
+def _passed(query: ListQuery) -> str:
+    """The entry that the page before this one ended with; empty on a first page."""
+    return listed_text(query.after.status_time, query.after.task_id) if query.after is not None else ""
+
+
+def _question(query: ListQuery) -> Question:
+    newest = _passed(query) or _PAST_ALL
     oldest = timestamp_text(query.status_since) if query.status_since is not None else _FIRST
     of_the_owner = Condition(
         f"#owner = :owner AND {OWNER_INDEX_SORT} BETWEEN :oldest AND :newest",
@@ -84,13 +85,9 @@ def _listed(items: Sequence[Item], statuses: Statuses) -> tuple[Listed, ...]:
     long = [key for key, item in zip(keys, items, strict=True) if text_in(item, STATUS) == IN_JOURNAL]
     told = statuses(long) if long else {}
     return tuple(
-        Listed(key, text_in(item, CONTEXT), told.get(key) or _status(item))
+        Listed(key, text_in(item, CONTEXT), told.get(key) or told_status(item))
         for key, item in zip(keys, items, strict=True)
     )
-
-
-def _status(item: Item) -> TaskStatus:
-    return status_of(text_in(item, STATE), text_in(item, OWNER_INDEX_SORT), text_in(item, STATUS))
 
 
 def _position(item: Item, total: int) -> Position:
