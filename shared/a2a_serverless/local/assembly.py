@@ -19,6 +19,10 @@ _SOURCES = ("cdk/**/*.py", "cdk/**/*.json", "cdk.json", "requirements/*.txt", "s
 """What the template is made from; the functions' code is not among it."""
 
 
+_KEPT = 5
+"""Cached assemblies: one for each of a few states of the sources."""
+
+
 class SynthError(Exception):
     """The CDK app refused or failed; the message is what it said."""
 
@@ -35,6 +39,8 @@ def assembly(root: Path, target: Path, *, context: Mapping[str, str] | None = No
     cached = root / ".local" / "assemblies" / _key(root, chosen)
     if not (cached / "manifest.json").is_file():
         _synthesize(root, cached, chosen, progress)
+    cached.touch()
+    _forget_others(cached)
     shutil.rmtree(target, ignore_errors=True)
     shutil.copytree(cached, target)
     _restage(root, target)
@@ -119,6 +125,13 @@ def _synthesize(root: Path, cached: Path, context: Mapping[str, str], progress: 
         part.rename(cached)
     except OSError:  # another start was faster with the same assembly
         shutil.rmtree(part, ignore_errors=True)
+
+
+def _forget_others(cached: Path) -> None:
+    """Keep the assemblies that were used last."""
+    used = sorted(cached.parent.iterdir(), key=lambda folder: folder.stat().st_mtime, reverse=True)
+    for folder in used[_KEPT:]:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _synth_environment(out: Path) -> dict[str, str]:

@@ -5,6 +5,7 @@ deleted as a whole.
 """
 
 import os
+import secrets
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -74,17 +75,34 @@ def run_folder(root: Path, port: int) -> RunFolder:
     return RunFolder(root / ".local" / str(port))
 
 
+LOGS_KEPT = 10
+"""Folders of logs of stacks that have ended; older ones are removed by the next start."""
+
+
+def edited_folder(root: Path) -> Path:
+    """A new name for an assembly that this process edits; it is removed when the process is gone."""
+    return root / ".local" / f"edited-{os.getpid()}-{secrets.token_hex(4)}"
+
+
 def _sweep(folders: Path) -> None:
-    """Remove what stacks that were killed hard left: their tmp folders, and nothing that still has an owner."""
+    """Remove what stacks that were killed hard left, and all but the newest logs; nothing that has an owner."""
     for owner in folders.glob("*/pid"):
-        if not _is_running(owner):
+        if not _is_running(owner.read_text(encoding="ascii")):
             shutil.rmtree(owner.parent / "tmp", ignore_errors=True)
             owner.unlink(missing_ok=True)
+    for edited in folders.glob("edited-*"):
+        if not _is_running(edited.name.split("-")[1]):
+            shutil.rmtree(edited, ignore_errors=True)
+    ended = [folder for folder in folders.glob("[0-9]*") if not (folder / "pid").exists()]
+    for folder in sorted(ended, key=lambda folder: folder.stat().st_mtime, reverse=True)[LOGS_KEPT:]:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
-def _is_running(owner: Path) -> bool:
+def _is_running(process: str) -> bool:
     try:
-        os.kill(int(owner.read_text(encoding="ascii")), 0)
+        os.kill(int(process), 0)
+    except PermissionError:
+        return True  # another user's
     except (OSError, ValueError):
         return False
     return True

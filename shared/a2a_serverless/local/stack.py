@@ -17,7 +17,6 @@ import subprocess
 import sys
 import threading
 import urllib.request
-import uuid
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
@@ -26,7 +25,7 @@ from typing import IO, Any, Self
 
 from a2a_serverless.local.agents import DEFAULT
 from a2a_serverless.local.assembly import assembly, stack_name
-from a2a_serverless.local.clone import repository_root
+from a2a_serverless.local.clone import edited_folder, repository_root
 from a2a_serverless.local.control import WORKERS
 from a2a_serverless.local.deploy import Endpoint
 from a2a_serverless.local.failure import StackFailedError
@@ -237,7 +236,7 @@ class _Said:
 
 
 def _edited_assembly(root: Path, edit: TemplateEdit) -> Path:
-    folder = root / ".local" / f"edited-{uuid.uuid4().hex[:12]}"
+    folder = edited_folder(root)
     assembly(root, folder, progress=lambda line: print(line, file=sys.stderr))
     path = folder / f"{stack_name(folder)}.template.json"
     template: Template = json.loads(path.read_text(encoding="utf-8"))

@@ -1,0 +1,51 @@
+"""The agents of a stack: how they are spelled, and how an import that fails is told."""
+
+from pathlib import Path
+
+import pytest
+
+from a2a_serverless.local.agents import Agent, AgentError, ImportCheck, parse, spelled
+
+
+def test_an_import_string_names_its_agent_after_the_module() -> None:
+    assert parse("functions.agents.freight:agent") == [Agent("freight", "functions.agents.freight:agent")]
+
+
+def test_several_agents_are_served_under_their_names_in_the_given_order() -> None:
+    agents = parse("b=x.y:agent, a=x.w:other")
+
+    assert agents == [Agent("b", "x.y:agent"), Agent("a", "x.w:other")]
+    assert spelled(agents) == "b=x.y:agent,a=x.w:other"
+
+
+@pytest.mark.parametrize("text", ["", "x", "x.y", "x.y:", ":a", "x y:a", "n m=x:a", "=x:a", "x:a,y:a b"])
+def test_what_is_no_list_of_import_strings_is_refused(text: str) -> None:
+    with pytest.raises(AgentError):
+        parse(text)
+
+
+@pytest.mark.parametrize(
+    ("source", "reason"),
+    [
+        ("mine:agent", None),
+        ("other:agent", "there is no module other"),
+        ("mine:nobody", "has no attribute nobody"),
+        ("broken:agent", "importing broken failed: ValueError: no"),
+        ("lacks:agent", "importing lacks failed: No module named 'not_there'"),
+        ("ends:agent", "the import ended the process"),
+    ],
+)
+def test_every_agent_is_imported_from_the_staged_code_before_it_is_served(
+    tmp_path: Path, source: str, reason: str | None
+) -> None:
+    (tmp_path / "mine.py").write_text("agent = 1\n")
+    (tmp_path / "broken.py").write_text("raise ValueError('no')\n")
+    (tmp_path / "lacks.py").write_text("import not_there\n")
+    (tmp_path / "ends.py").write_text("import os\nos._exit(3)\n")
+    check = ImportCheck.begin(parse(source), tmp_path)
+
+    if reason is None:
+        check.finish()
+    else:
+        with pytest.raises(AgentError, match=reason):
+            check.finish()
