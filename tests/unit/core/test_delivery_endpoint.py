@@ -1,5 +1,6 @@
 """Sparing an endpoint."""
 
+import dataclasses
 import datetime as dt
 
 import pytest
@@ -26,8 +27,14 @@ SECOND = dt.timedelta(seconds=1)
 OK, ILL = Answer(status=202), Answer(status=500)
 
 
-def _tried(endpoint: EndpointHealth, outcome: Outcome, *, now: dt.datetime = NOW) -> EndpointHealth:
-    return after_try(endpoint, outcome, classify(outcome, plain_json=False, now=now), now=now)
+def _tried(
+    endpoint: EndpointHealth,
+    outcome: Outcome,
+    *,
+    now: dt.datetime = NOW,
+    took: dt.timedelta = SECOND / 10,
+) -> EndpointHealth:
+    return after_try(endpoint, outcome, classify(outcome, plain_json=False, now=now), now=now, took=took)
 
 
 def _after(*outcomes: Outcome, every: dt.timedelta = SECOND) -> EndpointHealth:
@@ -135,8 +142,34 @@ def test_an_endpoint_takes_four_at_a_time_at_first() -> None:
 
 
 def test_success_doubles_what_it_takes_and_failure_halves_it() -> None:
-    assert [_after(*[OK] * count).limit for count in range(6)] == [4, 8, 16, 32, 64, HIGHEST_LIMIT]
+    assert [_after(*[OK] * count).limit for count in range(5)] == [4, 8, 16, HIGHEST_LIMIT, HIGHEST_LIMIT]
     assert [_after(*[ILL] * count).limit for count in range(4)] == [4, 2, 1, 1]
+
+
+def test_a_slow_success_takes_back_what_fast_ones_gave_and_no_more() -> None:
+    endpoint, limits = EndpointHealth(limit=32), []
+    for _ in range(5):
+        endpoint = _tried(endpoint, OK, took=SECOND)
+        limits.append(endpoint.limit)
+
+    assert limits == [16, 8, 4, 4, 4]
+    assert _tried(EndpointHealth(limit=1), OK, took=SECOND).limit == 1
+    assert _tried(EndpointHealth(limit=1), OK, took=SECOND * 0.99).limit == 2
+
+
+def test_a_probe_has_the_only_place() -> None:
+    probe = _admitted(_open(), NOW + 60 * SECOND)
+
+    assert (probe.places, _admitted(EndpointHealth(limit=8), NOW).places) == (1, 8)
+
+
+def test_a_probe_waits_for_what_was_under_way_when_the_breaker_opened() -> None:
+    endpoint = dataclasses.replace(_open(), leases=(NOW + 40 * SECOND,))
+
+    held = admit(endpoint, now=NOW + 35 * SECOND, jitter=1.0)
+
+    assert held == Held(NOW + 35 * SECOND + BUSY_PAUSE, HoldReason.BUSY)
+    assert _admitted(endpoint, NOW + 40 * SECOND).probe
 
 
 @pytest.mark.parametrize("status", [401, 302, 415])
