@@ -1,5 +1,6 @@
 """One HTTP exchange over the standard library: TLS verified, no redirects, no proxies, everything capped."""
 
+import contextlib
 import socket
 import threading
 from collections.abc import Callable, Mapping
@@ -60,19 +61,19 @@ def exchange(request: HttpRequest) -> HttpAnswer:
 
     parts = configured_url(request.url, "url", allow_loopback_http=True)
     connection = _connection(parts, request.timeout)
-    # Socket timeouts count from the last byte; the watchdog ends a peer that drips for ever.
-    out_of_time = threading.Event()
-    watchdog = threading.Timer(request.timeout, _cut, (connection, out_of_time))
-    watchdog.daemon = True
-    watchdog.start()
+    deadline = _Deadline(request.timeout)
     try:
-        return _ask(connection, parts, request, out_of_time)
+        connection.connect()
+        deadline.watch(connection.sock)
+        answer = _ask(connection, parts, request)
+        deadline.check()
+        return answer
     except ExchangeFailed:
         raise
     except (OSError, http.client.HTTPException, ValueError) as error:
         raise ExchangeFailed(f"{request.method} {parts.hostname}: {type(error).__name__}") from error
     finally:
-        watchdog.cancel()
+        deadline.end()
         connection.close()
 
 
@@ -95,12 +96,7 @@ def _trust() -> "ssl.SSLContext":
     return context
 
 
-def _ask(
-    connection: "http.client.HTTPConnection",
-    parts: SplitResult,
-    request: HttpRequest,
-    out_of_time: threading.Event,
-) -> HttpAnswer:
+def _ask(connection: "http.client.HTTPConnection", parts: SplitResult, request: HttpRequest) -> HttpAnswer:
     target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     headers = {"Accept-Encoding": "identity", "User-Agent": "a2a-receiver/0.1", **request.headers}
     connection.request(request.method, target, body=request.body, headers=headers)
@@ -108,19 +104,43 @@ def _ask(
     body = answer.read(request.cap + 1)
     if len(body) > request.cap:
         raise ExchangeFailed(f"answer of {parts.hostname} is larger than {request.cap} bytes")
-    # What was read until the cut, or until the peer hung up, may look whole and is not.
-    if out_of_time.is_set():
-        raise ExchangeFailed(f"answer of {parts.hostname} took over {request.timeout} s")
     if answer.length:
         raise ExchangeFailed(f"answer of {parts.hostname} ended {answer.length} bytes early")
     return HttpAnswer(answer.status, {name.lower(): value for name, value in answer.getheaders()}, body)
 
 
-def _cut(connection: "http.client.HTTPConnection", out_of_time: threading.Event) -> None:
-    out_of_time.set()
-    try:
-        if connection.sock is not None:
-            # The plain socket's method: the TLS one unwraps, and the reader would go on in clear.
-            socket.socket.shutdown(connection.sock, socket.SHUT_RDWR)
-    except OSError:
-        return
+class _Deadline:
+    """Ends a peer that drips for ever: socket timeouts count anew from every byte."""
+
+    def __init__(self, seconds: float) -> None:
+        self._lock = threading.Lock()
+        self._socket: socket.socket | None = None
+        self._has_passed = False
+        self._timer = threading.Timer(seconds, self._cut)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def watch(self, connected: socket.socket) -> None:
+        """Cut this socket when the time is up."""
+        # Kept here: the connection lets go of it while the answer is still being read.
+        with self._lock:
+            self._socket = connected
+        self.check()
+
+    def check(self) -> None:
+        """Raises if the time is up: what was read until the cut may look whole and is not."""
+        if self._has_passed:
+            raise ExchangeFailed("the exchange took longer than it may")
+
+    def end(self) -> None:
+        """Nothing is cut from here on."""
+        self._timer.cancel()
+
+    def _cut(self) -> None:
+        with self._lock:
+            self._has_passed = True
+            if self._socket is None:
+                return
+            with contextlib.suppress(OSError):
+                # The plain socket's method: the TLS one unwraps, and the reader would go on in clear.
+                socket.socket.shutdown(self._socket, socket.SHUT_RDWR)

@@ -218,7 +218,10 @@ def test_an_async_enqueue_that_fails_is_a_503() -> None:
 def test_a_coroutine_that_nobody_would_await_is_not_taken_for_an_enqueued_nudge() -> None:
     async def enqueue(_: Nudge) -> None: ...
 
-    strict = receiver(lambda nudge: enqueue(nudge) if nudge else None)  # nothing tells that this is async
+    def unmarked(nudge: Nudge) -> object:
+        return enqueue(nudge)
+
+    strict = receiver(unmarked)
 
     assert post(strict).status == 503
     assert asyncio.run(strict.handle_async(*good().parts, now=NOW)).status == 503
