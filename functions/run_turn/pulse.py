@@ -8,6 +8,7 @@ import logging
 import os
 import signal
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import FrameType
@@ -30,13 +31,34 @@ class TurnStopped(BaseException):
     """Raised in the agent's thread when its run is stopped for real. No `except Exception` holds it back."""
 
 
+class _Run:
+    """A run that a signal interrupts, but only while it runs: one that comes late finds nothing to stop."""
+
+    def __init__(self) -> None:
+        self._running = False
+
+    def __call__(self, run: Callable[[], None]) -> None:
+        self._running = True
+        try:
+            run()
+        finally:
+            self._running = False
+
+    def interrupt(self, _number: int, _frame: FrameType | None) -> None:
+        """The signal's handler."""
+        if self._running:
+            raise TurnStopped
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pulse:
-    """Watches one run. `extend` keeps its delivery from coming back to another worker."""
+    """Watches one run. `extend` keeps its delivery from coming back to another worker; times are seconds."""
 
     extend: Callable[[], None]
     beat: float = _BEAT
     grace: float = _GRACE
+    last_grace: float = _LAST_GRACE
+    extend_every: float = _EXTEND_EVERY
 
     def __call__(self, writer: TurnWriter, run: Callable[[], None]) -> None:
         """Run the agent while the pulse beats.
@@ -44,12 +66,12 @@ class Pulse:
         Raises:
             LeaseLost: the run was stopped because it had lost its task.
         """
-        over = threading.Event()
-        before = signal.signal(signal.SIGUSR1, _raise_stopped)
+        over, interruptible = threading.Event(), _Run()
+        before = signal.signal(signal.SIGUSR1, interruptible.interrupt)
         thread = threading.Thread(target=self._watch, args=(writer, over), name="pulse", daemon=True)
         thread.start()
         try:
-            run()
+            interruptible(run)
         except TurnStopped:
             raise LeaseLost("the run was stopped") from None
         finally:
@@ -58,15 +80,22 @@ class Pulse:
             signal.signal(signal.SIGUSR1, before)
 
     def _watch(self, writer: TurnWriter, over: threading.Event) -> None:
-        since_extended = 0.0
+        """Beat. The first one sets how soon the delivery comes back should this worker die."""
+        extend_at = time.monotonic()
         while not over.wait(self.beat):
-            since_extended += self.beat
             if not _ticked(writer):
                 self._stop(writer, over)
                 return
-            if since_extended >= _EXTEND_EVERY:
-                self.extend()
-                since_extended = 0.0
+            if time.monotonic() >= extend_at:
+                self._extend(writer)
+                extend_at = time.monotonic() + self.extend_every
+
+    def _extend(self, writer: TurnWriter) -> None:
+        """A delivery that comes back too early finds the lease taken; the pulse must beat on."""
+        try:
+            self.extend()
+        except Exception:
+            log.exception("the delivery was not extended", extra={"task_id": writer.head.key.task_id})
 
     def _stop(self, writer: TurnWriter, over: threading.Event) -> None:
         """Give the agent its grace, then interrupt it, then end the process."""
@@ -74,7 +103,7 @@ class Pulse:
             return
         log.warning("the run did not stop by itself", extra={"task_id": writer.head.key.task_id})
         signal.pthread_kill(_main_thread_id(), signal.SIGUSR1)
-        if over.wait(_LAST_GRACE):
+        if over.wait(self.last_grace):
             return
         log.error("the run would not stop, its process ends", extra={"task_id": writer.head.key.task_id})
         os._exit(1)
@@ -96,7 +125,3 @@ def _main_thread_id() -> int:
     if identifier is None:
         raise RuntimeError("the main thread has no id: it has not started")
     return identifier
-
-
-def _raise_stopped(_number: int, _frame: FrameType | None) -> None:
-    raise TurnStopped
