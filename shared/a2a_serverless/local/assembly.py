@@ -72,7 +72,7 @@ def stage_code(root: Path, target: Path) -> Path:
     done = subprocess.run(
         [sys.executable, "-c", _STAGE, str(target)],
         cwd=root,
-        env=_synth_environment(target),
+        env=_synth_environment(root, target),
         capture_output=True,
         text=True,
         check=False,
@@ -104,6 +104,8 @@ def _sources(root: Path) -> Iterator[Path]:
 
 
 def _synthesize(root: Path, cached: Path, context: Mapping[str, str], progress: Progress) -> None:
+    if shutil.which("node") is None:
+        raise SynthError("the stack is synthesized with node (20 or later), and there is none on the PATH: install it")
     progress("synthesizing the stack: its sources changed, or this is the first run (some 6 to 30 s)")
     part = cached.with_suffix(f".{os.getpid()}")
     shutil.rmtree(part, ignore_errors=True)
@@ -112,7 +114,7 @@ def _synthesize(root: Path, cached: Path, context: Mapping[str, str], progress: 
     done = subprocess.run(
         [sys.executable, "-m", "cdk.app", *arguments],
         cwd=root,
-        env=_synth_environment(part),
+        env=_synth_environment(root, part),
         capture_output=True,
         text=True,
         check=False,
@@ -134,11 +136,12 @@ def _forget_others(cached: Path) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _synth_environment(out: Path) -> dict[str, str]:
-    """Nothing of AWS is asked or told: no credentials, no telemetry, no notices, no version banner."""
+def _synth_environment(root: Path, out: Path) -> dict[str, str]:
+    """Nothing of AWS is asked or told (no credentials, telemetry, notices), and nothing is left outside the clone."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "CDK_"))}
     return kept | {
         "CDK_OUTDIR": str(out),
+        "JSII_RUNTIME_PACKAGE_CACHE_ROOT": str(root / ".local" / "jsii"),
         "CDK_VALIDATION": "false",
         "CDK_DISABLE_CLI_TELEMETRY": "1",
         "JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION": "20",

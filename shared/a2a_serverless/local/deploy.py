@@ -68,7 +68,7 @@ class Deployed:
 def deploy(assembly: Path, endpoint: Endpoint, *, parameters: Mapping[str, str] | None = None) -> Deployed:
     """Deploy the one stack of an assembly, creating or updating it, and return it once it is complete.
 
-    `parameters` the template does not declare are left out.
+    `parameters` the template does not declare are left out; those that are not given keep their value.
 
     Raises:
         DeployError: the stack failed; says which resource and why.
@@ -76,7 +76,7 @@ def deploy(assembly: Path, endpoint: Endpoint, *, parameters: Mapping[str, str] 
     stack = stack_name(assembly)
     endpoint.client("ssm").put_parameter(Name=_BOOTSTRAP_VERSION, Value="30", Type="String", Overwrite=True)
     template_url = _upload_assets(assembly, stack, endpoint)
-    declared = json.loads((assembly / f"{stack}.template.json").read_text())["Parameters"]
+    declared = json.loads((assembly / f"{stack}.template.json").read_text()).get("Parameters", {})
     chosen = {name: value for name, value in (parameters or {}).items() if name in declared}
     formation = endpoint.client("cloudformation")
     _create_or_update(formation, stack, template_url, chosen)
@@ -131,22 +131,30 @@ def _ensure_bucket(s3: Any, name: str) -> None:
 
 
 def _create_or_update(formation: Any, stack: str, template_url: str, parameters: Mapping[str, str]) -> None:
-    request = {
+    request: dict[str, Any] = {
         "StackName": stack,
         "TemplateURL": template_url,
         "Parameters": [{"ParameterKey": k, "ParameterValue": v} for k, v in parameters.items()],
         "Capabilities": ["CAPABILITY_IAM", "CAPABILITY_NAMED_IAM"],
     }
     try:
-        (formation.update_stack if _exists(formation, stack) else formation.create_stack)(**request)
+        before = _parameters_of(formation, stack)
+        if before is not None:
+            kept = [{"ParameterKey": k, "UsePreviousValue": True} for k in before if k not in parameters]
+            formation.update_stack(**{**request, "Parameters": [*request["Parameters"], *kept]})
+        else:
+            formation.create_stack(**request)
     except ClientError as error:
         if "No updates are to be performed" not in str(error):
             raise DeployError(f"stack {stack}: {error.response['Error']['Message']}") from error
 
 
-def _exists(formation: Any, stack: str) -> bool:
-    stacks = formation.describe_stacks()["Stacks"]
-    return any(s["StackName"] == stack and s["StackStatus"] != "DELETE_COMPLETE" for s in stacks)
+def _parameters_of(formation: Any, stack: str) -> list[str] | None:
+    """The names of the parameters of a stack that exists; None: there is no such stack."""
+    for found in formation.describe_stacks()["Stacks"]:
+        if found["StackName"] == stack and found["StackStatus"] != "DELETE_COMPLETE":
+            return [parameter["ParameterKey"] for parameter in found.get("Parameters", [])]
+    return None
 
 
 def _wait(formation: Any, stack: str) -> None:

@@ -108,7 +108,8 @@ def prepare(
     from ministack import app as ministack  # type: ignore[import-untyped]  # late: reads the environment
 
     started = threading.Event()
-    engine = with_control(_announcing(ministack.app, started), patched.workers)
+    store = kept.store_services if kept else lambda: None
+    engine = with_control(_announcing(ministack.app, started), patched.workers, store)
     return Engine(engine, patched, endpoint, FrontDoor(engine, port_of(public)), started, kept)
 
 
@@ -129,6 +130,8 @@ def _set_environment(settings: EngineSettings, port: int, *, objects: Path | Non
         AWS_SECRET_ACCESS_KEY=ACCESS_KEY,
         AWS_DEFAULT_REGION=REGION,
         AWS_EC2_METADATA_DISABLED="true",
+        AWS_CONFIG_FILE=os.devnull,
+        AWS_SHARED_CREDENTIALS_FILE=os.devnull,
         TMPDIR=str(settings.tmp),
         S3_DATA_DIR=str(objects or settings.tmp / "s3"),
         S3_PERSIST="1" if objects else "0",

@@ -15,6 +15,7 @@ from a2a_serverless.local.assembly import Progress
 from a2a_serverless.local.deploy import Deployed, Endpoint, deploy
 from a2a_serverless.local.engine import ACCESS_KEY, ACCOUNT, REGION, Engine
 from a2a_serverless.local.failure import StackFailedError
+from a2a_serverless.local.patches.lambda_ import Workers
 
 _HTTP_API = "AWS::ApiGatewayV2::Api"
 _FIRST_REQUEST = "/.well-known/agent-card.json"
@@ -34,6 +35,7 @@ class Plan:
 class _Ending:
     """Ends the serving, from a signal or because the deployment failed."""
 
+    workers: Workers
     event: asyncio.Event = field(default_factory=asyncio.Event)
     loop: asyncio.AbstractEventLoop | None = None
     failure: StackFailedError | None = None
@@ -43,6 +45,7 @@ class _Ending:
         for name in (signal.SIGINT, signal.SIGTERM):
             self.loop.add_signal_handler(name, self.event.set)
         await self.event.wait()
+        await asyncio.to_thread(self.workers.kill_all)  # their connections would hold up the end
 
     def fail(self, failure: StackFailedError) -> None:
         self.failure = failure
@@ -56,7 +59,7 @@ def run(engine: Engine, plan: Plan, sockets: list[socket.socket], *, progress: P
     Raises:
         StackFailedError: the stack could not be deployed.
     """
-    ending = _Ending()
+    ending = _Ending(engine.patched.workers)
     threading.Thread(target=_bring_up, args=(engine, plan, ending, progress), daemon=True).start()
     try:
         engine.serve(sockets, until=ending.wait)

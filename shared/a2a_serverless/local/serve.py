@@ -148,6 +148,7 @@ def _serve(settings: Settings, closing: ExitStack) -> None:
     check.finish()
     prepared = settings.assembly or assembly(root, folder.tmp / "assembly", progress=progress)
     url = f"http://{LOOPBACK}:{port_of(public)}"
+    progress(f"the logs of the hops: {folder.logs}/<hop>.log")
     issuers = DevIssuer.of(root).trusted() if settings.dev_auth else []
     parameters = {"PublicUrl": url, "Agents": spelled(settings.agents), "Issuers": json.dumps(issuers)}
     if not settings.dev_auth:

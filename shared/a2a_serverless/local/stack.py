@@ -26,8 +26,8 @@ from typing import IO, Any, Self
 from a2a_serverless.local.agents import DEFAULT
 from a2a_serverless.local.assembly import assembly, stack_name
 from a2a_serverless.local.clone import edited_folder, repository_root
-from a2a_serverless.local.control import WORKERS
-from a2a_serverless.local.deploy import Endpoint
+from a2a_serverless.local.control import DEPLOYED, WORKERS
+from a2a_serverless.local.deploy import Deployed, Endpoint, deploy
 from a2a_serverless.local.failure import StackFailedError
 from a2a_serverless.local.serve import STOP_WITH_STDIN
 
@@ -122,6 +122,21 @@ class LocalStack:
         if self._edited:
             shutil.rmtree(self._edited, ignore_errors=True)
             self._edited = None
+
+    def redeploy(self, template_edit: TemplateEdit | None = None) -> Deployed:
+        """Deploy the clone's sources of now over the running stack, as `cdk deploy` would.
+
+        Raises:
+            DeployError: the update failed.
+        """
+        root = repository_root()
+        folder = _edited_assembly(root, template_edit or (lambda _: None))
+        try:
+            deployed = deploy(folder, self.endpoint)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+        with urllib.request.urlopen(self.aws_endpoint + DEPLOYED):
+            return deployed
 
     def kill(self) -> None:
         """Kill the stack hard, as a power cut does; `start` brings it back, with its state if it has a state_dir."""

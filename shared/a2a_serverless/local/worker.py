@@ -190,6 +190,8 @@ class PythonWorker:
             "AWS_DEFAULT_REGION": region,
             "AWS_ENDPOINT_URL": self._host.endpoint,
             "AWS_EC2_METADATA_DISABLED": "true",
+            "AWS_CONFIG_FILE": os.devnull,
+            "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
             "AWS_EXECUTION_ENV": f"AWS_Lambda_{self.config.get('Runtime', 'python')}",
             "AWS_LAMBDA_FUNCTION_NAME": name,
             "AWS_LAMBDA_FUNCTION_VERSION": self.config.get("Version", "$LATEST"),
