@@ -88,25 +88,47 @@ def new_item(head: Head, written: "Written") -> dict[str, Attribute]:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What of the journal goes with the head: the entries that stay in it, and where the newest status is."""
+    """How a journal is stored: what stays in the head, what precedes it, and where the newest status is."""
 
     tail: tuple[Entry, ...]
     sealed: str
-    status_in: str
+    shown: TaskStatus | None
+    """The newest status, if the head's own attributes tell it whole; None if its entry in the journal does."""
+    status_in: str = ""
     """The new segment that holds the newest status, if one does."""
+    body: bytes = b""
+    """The tail as it is stored."""
+
+
+def tail_of(head: Head, tail: tuple[Entry, ...]) -> Written:
+    """The journal's newest entries kept in the head."""
+    shown = _shown(head, is_in_journal=any(isinstance(entry, StatusChanged) for entry in tail))
+    body = journal_codec.encode(tail, shown=shown) if tail else b""
+    return Written(tail, head.sealed, shown, body=body)
+
+
+def sealed_in(head: Head, segment: str, *, status_in: str) -> Written:
+    """All entries sealed, the newest in `segment`, the newest status in `status_in` if it was among them."""
+    return Written((), segment, _shown(head, is_in_journal=bool(status_in)), status_in)
+
+
+def _shown(head: Head, *, is_in_journal: bool) -> TaskStatus | None:
+    message = head.status.message
+    if message is None or not is_in_journal or len(_message_text(message, head).encode()) <= LONGEST_STATUS:
+        return head.status
+    return None
 
 
 def changed(before: Head | None, after: Head, written: Written) -> dict[str, Attribute | None]:
     """The attributes that a change sets, or with None removes. Those of the list index are among them only when the
     status changes, those of the index `due` only as `_due` says."""
-    shown = _inline(after, written)
     return {
         VERSION: number(after.version),
         NUDGE_SEQ: number(after.nudge_seq),
         REST: text(compact_json(_rest(after))),
-        TAIL: binary(journal_codec.encode(written.tail, shown=shown)) if written.tail else None,
+        TAIL: binary(written.body) if written.body else None,
         SEALED: text(written.sealed) if written.sealed else None,
-        **_status(before, after, written, shown),
+        **_status(before, after, written),
         **_expiry(before, after),
         **_memory(before, after),
         **_wait(before, after),
@@ -114,18 +136,8 @@ def changed(before: Head | None, after: Head, written: Written) -> dict[str, Att
     }
 
 
-def _inline(after: Head, written: Written) -> TaskStatus | None:
-    """The newest status, if the head's own attributes tell it whole; None if its entry in the journal does."""
-    status = after.status
-    if status.message is None or len(_message_text(status.message, after).encode()) <= LONGEST_STATUS:
-        return status
-    is_told = written.status_in or any(isinstance(entry, StatusChanged) for entry in written.tail)
-    return None if is_told else status
-
-
-def _status(
-    before: Head | None, after: Head, written: Written, shown: TaskStatus | None
-) -> dict[str, Attribute | None]:
+def _status(before: Head | None, after: Head, written: Written) -> dict[str, Attribute | None]:
+    shown = written.shown
     moved: dict[str, Attribute | None] = {}
     if written.status_in:
         moved[STATUS_IN] = text(written.status_in) if shown is None else None
@@ -284,8 +296,10 @@ def _message_text(message: Message, head: Head) -> str:
 def _message_of(told: str, *, task_id: str, context_id: str) -> Message | None:
     if not told or told == IN_JOURNAL:
         return None
-    message = Message.model_validate_json(told.removeprefix(OF_THE_TASK))
-    return message.but(task_id=task_id, context_id=context_id) if told.startswith(OF_THE_TASK) else message
+    if told.startswith(OF_THE_TASK):
+        ids = f'"taskId":{json.dumps(task_id)},"contextId":{json.dumps(context_id)},'
+        told = f"{{{ids}{told[len(OF_THE_TASK) + 1 :]}"
+    return Message.model_validate_json(told)
 
 
 def _head(item: Item, status: TaskStatus) -> Head:

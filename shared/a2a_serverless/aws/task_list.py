@@ -8,15 +8,14 @@ from typing import Final
 from a2a_serverless.app.ports import Listed, ListPage, ListQuery, Position
 from a2a_serverless.aws.head_codec import CONTEXT, IN_JOURNAL, STATUS, listed_text, told_status
 from a2a_serverless.aws.items import Attribute, Item, number, text, text_in
-from a2a_serverless.aws.keys import owner_text, task_key
+from a2a_serverless.aws.keys import owner_text
 from a2a_serverless.aws.settings import (
     OWNER_INDEX,
     OWNER_INDEX_SORT,
-    PARTITION_KEY,
     TTL_ATTRIBUTE,
 )
 from a2a_serverless.aws.table import Condition, Question, Table
-from a2a_serverless.types import TaskKey, TaskStatus, timestamp_text
+from a2a_serverless.types import Scope, TaskKey, TaskStatus, timestamp_text
 
 Statuses = Callable[[Sequence[TaskKey]], Mapping[TaskKey, TaskStatus]]
 """The statuses of tasks whose message the index does not carry."""
@@ -34,7 +33,7 @@ def page(table: Table, query: ListQuery, *, statuses: Statuses) -> ListPage:
     shown = found[: query.page_size]
     total = query.after.total if query.after is not None else len(found) + table.count(question, after=goes_on)
     is_last = len(found) <= query.page_size
-    return ListPage(_listed(shown, statuses), None if is_last else _position(shown[-1], total), total)
+    return ListPage(_listed(query.scope, shown, statuses), None if is_last else _position(shown[-1], total), total)
 
 
 def _matching(table: Table, question: Question, query: ListQuery) -> tuple[list[Item], Item | None]:
@@ -80,8 +79,8 @@ def _filter(query: ListQuery) -> Condition:
     return Condition(" AND ".join(sentences), values)
 
 
-def _listed(items: Sequence[Item], statuses: Statuses) -> tuple[Listed, ...]:
-    keys = [task_key(text_in(item, PARTITION_KEY)) for item in items]
+def _listed(scope: Scope, items: Sequence[Item], statuses: Statuses) -> tuple[Listed, ...]:
+    keys = [TaskKey(scope, text_in(item, OWNER_INDEX_SORT).partition("#")[2]) for item in items]
     long = [key for key, item in zip(keys, items, strict=True) if text_in(item, STATUS) == IN_JOURNAL]
     told = statuses(long) if long else {}
     return tuple(

@@ -250,11 +250,11 @@ def planned(change: Change) -> Plan:
     all of them are sealed, since a tail is paid for with every write of the head."""
     head = change.after
     tail = (*(change.before.tail if change.before is not None else ()), *change.entries)
-    if len(journal_codec.encode(tail)) <= LONGEST_TAIL:
-        written = Written(tail, head.sealed, "")
+    written = head_codec.tail_of(head, tail)
+    if len(written.body) <= LONGEST_TAIL:
         return Plan(change.before, _as_stored(head, written), written, ())
     segments = journal_codec.seal(tail, after=head.sealed)
-    written = Written((), segments[-1].name, _status_segment(segments, tail))
+    written = head_codec.sealed_in(head, segments[-1].name, status_in=_status_segment(segments, tail))
     return Plan(change.before, _as_stored(head, written), written, segments)
 
 
