@@ -208,6 +208,20 @@ def test_a_sent_failure_is_caught_by_its_name(cloud: Cloud) -> None:
     assert output(cloud.ended(execution)) == {"caught": "Declined"}
 
 
+def test_a_task_that_is_tried_again_hands_out_another_token(cloud: Cloud) -> None:
+    queue = cloud.queue()
+    retry = [{"ErrorEquals": ["Again"], "IntervalSeconds": 1, "MaxAttempts": 1}]
+    execution = cloud.start(cloud.machine(hands_token_to(queue, Retry=retry)))
+    first = token_from(cloud, queue)
+    cloud.states.send_task_failure(taskToken=first, error="Again")
+
+    second = token_from(cloud, queue)
+    cloud.states.send_task_success(taskToken=second, output='"done"')
+
+    assert first != second
+    assert output(cloud.ended(execution)) == "done"
+
+
 def test_a_silent_task_misses_its_heartbeat(cloud: Cloud) -> None:
     queue = cloud.queue()
     machine = cloud.machine(hands_token_to(queue, HeartbeatSeconds=1, **catching("States.HeartbeatTimeout")))

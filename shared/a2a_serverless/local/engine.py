@@ -68,7 +68,7 @@ class Engine:
         config.bind = [f"fd://{sock.detach()}" for sock in sockets]
         config.loglevel = "WARNING"
         config.keep_alive_timeout = 75
-        config.graceful_timeout = 1
+        config.graceful_timeout = 0.3
         config.backlog = 512
         asyncio.run(serve(self.front_door, config, shutdown_trigger=until))  # type: ignore[arg-type]
 

@@ -186,4 +186,7 @@ def _one_of(env: Mapping[str, str], name: str, known: tuple[str, ...]) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main(os.environ))
+    status = main(os.environ)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)  # the engine's threads have nothing to save, and must not be waited for

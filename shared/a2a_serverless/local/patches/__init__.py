@@ -11,9 +11,11 @@ from a2a_serverless.local.patches import cloudformation, http_api, iam, lambda_,
 from a2a_serverless.local.patches.event_sources import Pollers
 from a2a_serverless.local.patches.lambda_ import Workers
 from a2a_serverless.local.patches.roles import RoleGate
-from a2a_serverless.local.patches.step_functions import ExecutionJournal, Executions
+from a2a_serverless.local.patches.run import ExecutionJournal
+from a2a_serverless.local.patches.step_functions import Executions
 from a2a_serverless.local.patches.target import PatchRefusedError
 from a2a_serverless.local.patches.task_tokens import TaskTokens, TokenJournal
+from a2a_serverless.local.patches.tasks import Tasks
 from a2a_serverless.local.worker import Host
 
 __all__ = ["PatchRefusedError", "PatchSettings", "Patched", "apply"]
@@ -48,11 +50,12 @@ def apply(settings: PatchSettings) -> Patched:
     """
     gate = RoleGate(enforced=settings.strict_iam)
     tokens = TaskTokens(settings.tokens)
-    executions = Executions(tokens, gate, settings.executions)
+    executions = Executions(tokens, settings.executions)
     workers = lambda_.patch(settings.host, gate, workers_per_function=settings.workers_per_function)
     Pollers(gate, batches_in_flight=lambda_.MOST_WORKERS, advanced=settings.advanced).patch()
     task_tokens.patch(tokens)
     executions.patch()
+    Tasks(tokens, gate, settings.executions).patch()
     cloudformation.patch()
     iam.patch(tokens)
     http_api.patch(gate)

@@ -9,7 +9,8 @@ import time
 from dataclasses import asdict
 from typing import Any
 
-from a2a_serverless.local.patches.step_functions import Checkpoint, Execution, Executions
+from a2a_serverless.local.patches.run import Checkpoint, Execution
+from a2a_serverless.local.patches.step_functions import Executions
 from a2a_serverless.local.patches.target import module
 from a2a_serverless.local.patches.task_tokens import Settled
 from a2a_serverless.local.state.file import StateFile
