@@ -58,8 +58,7 @@ class WebhookUrl:
     @property
     def authority(self) -> str:
         """What the Host header says: the port only where it is not the scheme's own."""
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return host if self.port == _DEFAULT_PORTS[self.scheme] else f"{host}:{self.port}"
+        return self.host if self.port == _DEFAULT_PORTS[self.scheme] else f"{self.host}:{self.port}"
 
     @property
     def endpoint(self) -> str:
@@ -82,11 +81,11 @@ class _Parts:
 
     @property
     def host(self) -> str:
-        return self.authority if self.authority.startswith("[") else self.authority.partition(":")[0]
+        return self.authority.partition(":")[0]
 
     @property
     def port(self) -> str | None:
-        _, colon, port = self.authority.rpartition("]")[2].partition(":")
+        _, colon, port = self.authority.partition(":")
         return port if colon else None
 
 
@@ -175,7 +174,7 @@ def _no_number(parts: _Parts, _: WebhookPolicy) -> Refused | None:
 
 
 def _no_trailing_dot(parts: _Parts, _: WebhookPolicy) -> Refused | None:
-    if parts.host.endswith(".") and not parts.host.endswith(".."):
+    if parts.host.endswith("."):
         return _refused("trailing_dot", "must have a host without a dot at its end")
     return None
 
@@ -234,7 +233,7 @@ def _name_or_address(parts: _Parts, policy: WebhookPolicy) -> Refused | None:
     octets = parts.host.split(".")
     if len(octets) == 4 and all(re.fullmatch("0|[1-9][0-9]{0,2}", octet) and int(octet) < 256 for octet in octets):
         return None
-    return _no_brackets(parts, policy) or _no_number(parts, policy) or _proper_labels(parts, policy)
+    return _no_number(parts, policy) or _proper_labels(parts, policy)
 
 
 _PRIVATE_RULES: tuple[_Rule, ...] = (
@@ -242,6 +241,7 @@ _PRIVATE_RULES: tuple[_Rule, ...] = (
     _no_userinfo,
     _plain_host,
     _no_fragment,
+    _no_brackets,
     _any_port,
     _name_or_address,
 )

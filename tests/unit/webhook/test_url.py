@@ -82,6 +82,21 @@ def test_only_scheme_and_host_are_lowered() -> None:
     ("text", "reason"),
     [
         ("", "scheme"),
+        ("https", "scheme"),
+        ("http://rx.example.com/", "scheme"),
+        ("https://rx.example.com/ü", "non_ascii"),
+        ("https://rx。example。com/", "non_ascii"),
+        ("https://rx.example.com/ ", "forbidden_char"),
+        ("https://rx.example.com/\x00", "forbidden_char"),
+        ("https://rx.example.com/\x7f", "forbidden_char"),
+        ("https://rx.example.com\\@evil.example/", "forbidden_char"),
+        ("https://%72x.example.com/", "encoded_host"),
+        ("https://rx.example.com%2fevil/", "encoded_host"),
+        ("https://rx.example.com./", "trailing_dot"),
+        ("https://rx.example.com../", "trailing_dot"),
+        ("https://rx..example.com/", "host_label"),
+        ("https://[rx.example.com/", "ip_literal"),
+        ("https://rx.example.com]/", "ip_literal"),
         ("https:", "scheme"),
         ("https:/rx.example.com/", "scheme"),
         ("https:rx.example.com/", "scheme"),
@@ -169,6 +184,34 @@ def test_local_runs_keep_to_the_rest_of_the_grammar(text: str) -> None:
     refused = check_url(text, LOCAL)
 
     assert isinstance(refused, Refused)
+
+
+def test_the_longest_url_has_2048_characters() -> None:
+    start = "https://rx.example.com/"
+
+    assert isinstance(check_url(start + "a" * (2048 - len(start)), STRICT), WebhookUrl)
+    assert isinstance(check_url(start + "a" * (2049 - len(start)), STRICT), Refused)
+
+
+@pytest.mark.parametrize(
+    ("host", "taken"),
+    [
+        ("a" * 63, True),
+        ("a" * 64, False),
+        (".".join(["a" * 63] * 3 + ["a" * 57]), True),
+        (".".join(["a" * 63] * 3 + ["a" * 58]), False),
+    ],
+)
+def test_labels_have_63_characters_and_hosts_253(host: str, taken: bool) -> None:
+    assert isinstance(check_url(f"https://{host}.com/", STRICT), WebhookUrl) is taken
+
+
+@pytest.mark.parametrize(
+    ("port", "taken"),
+    [("1", True), ("65535", True), ("65536", False), ("0", False), ("01", False), ("", False), ("x", False)],
+)
+def test_local_runs_may_use_any_port_there_is(port: str, taken: bool) -> None:
+    assert isinstance(check_url(f"http://localhost:{port}/", LOCAL), WebhookUrl) is taken
 
 
 @pytest.mark.parametrize(
