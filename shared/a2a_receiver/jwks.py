@@ -9,7 +9,7 @@ import threading
 from typing import Final
 
 from .https import DOCUMENT_CAP, Exchange, ExchangeFailed, HttpAnswer, HttpRequest, exchange
-from .keys import Key, KeySet, NoKey, read_key_set
+from .keys import Key, KeySet, NoKey, load_cryptography, read_key_set
 
 logger = logging.getLogger("a2a_receiver")
 
@@ -32,6 +32,7 @@ class JwksCache:
 
     def __init__(self, url: str, *, ask: Exchange = exchange) -> None:
         """Keys published at `url` (https), asked for by `ask`, which tests replace."""
+        load_cryptography()
         self._url = url
         self._ask = ask
         self._flight = threading.Lock()

@@ -97,6 +97,17 @@ def read_key_set(document: bytes) -> KeySet:
     return KeySet(keys, frozenset(kids))
 
 
+def load_cryptography() -> None:
+    """Import what parses and verifies: 150 ms that belong to the start and not to the first request."""
+    _jwk_class()
+
+
+def _jwk_class() -> "type[PyJWK]":
+    from jwt import PyJWK  # not at the top: receivers that verify no tokens never need it
+
+    return PyJWK
+
+
 def _usable(entry: Mapping[str, object]) -> Key | None:
     """The key of one entry, if it is a public signature key of a kind we verify with."""
     kind = (entry.get("alg"), entry.get("kty"), entry.get("crv"))
@@ -111,10 +122,8 @@ def _usable(entry: Mapping[str, object]) -> Key | None:
 
 
 def _parse(entry: Mapping[str, object]) -> Key | None:
-    from jwt import PyJWK  # 150 ms: paid by those who verify tokens, when they warm up
-
     try:
-        jwk = PyJWK(dict(entry))
+        jwk = _jwk_class()(dict(entry))
     except Exception:  # noqa: BLE001  whatever a published entry makes the parser raise, it costs this entry only
         return None
     if entry["alg"] == RS256 and jwk.key.key_size < _MIN_RSA_BITS:

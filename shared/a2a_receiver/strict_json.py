@@ -24,27 +24,24 @@ def loads(data: bytes, *, max_depth: int = MAX_DEPTH) -> object:
     Raises:
         NotStrictJson: anything else. Nothing but this leaves the function.
     """
-    if _depth(data) > max_depth:
+    if _is_deeper(data, max_depth):
         raise NotStrictJson(f"nested deeper than {max_depth}")
     try:
-        text = data.decode("utf-8")
-        value: object = json.loads(
-            text, object_pairs_hook=_unique, parse_constant=_refuse_constant, parse_float=_finite
-        )
+        value: object = _DECODER.decode(data.decode("utf-8"))
     except (ValueError, RecursionError) as error:
         raise NotStrictJson(str(error)) from error
     return value
 
 
-def _depth(data: bytes) -> int:
-    """Deepest nesting, by counting: the parser is never given what could exhaust its stack."""
-    if data.count(b"[") + data.count(b"{") <= 1:
-        return 1
+def _is_deeper(data: bytes, limit: int) -> bool:
+    """By counting brackets: the parser is never given what could exhaust its stack."""
+    if data.count(b"[") + data.count(b"{") <= limit:
+        return False
     depth = deepest = 0
     for bracket in _BRACKET.finditer(_STRING.sub(b"", data)):
         depth += 1 if bracket.group() in b"[{" else -1
         deepest = max(deepest, depth)
-    return deepest
+    return deepest > limit
 
 
 def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
@@ -63,3 +60,6 @@ def _finite(text: str) -> float:
     if number in (float("inf"), float("-inf")):
         raise NotStrictJson("a number is out of range")
     return number
+
+
+_DECODER: Final = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_refuse_constant, parse_float=_finite)
