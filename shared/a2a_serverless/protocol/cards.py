@@ -70,6 +70,7 @@ class Cards:
     since: datetime
     """When what they say became so: the time of the deployment, or of the start of this process."""
     _kept: dict[tuple[str, bool], Document] = field(default_factory=dict)
+    _extensions: dict[str, tuple[AgentExtension, ...]] = field(default_factory=dict)
 
     def at_root(self, host: Host) -> Document:
         """The hybrid card of the default agent."""
@@ -86,7 +87,10 @@ class Cards:
 
     def extensions(self, host: Host) -> tuple[AgentExtension, ...]:
         """The extensions that an agent knows."""
-        return card.extensions(host, self.deployment)
+        known = self._extensions.get(host.name)
+        if known is None:
+            known = self._extensions[host.name] = card.extensions(host, self.deployment)
+        return known
 
     def url_of(self, name: str) -> str:
         """An agent's own address."""

@@ -13,9 +13,10 @@ HEADERS: Final = {WireVersion.V1_0: "a2a-extensions", WireVersion.V0_3: "x-a2a-e
 
 def requested(request: Request, version: WireVersion) -> tuple[str, ...]:
     """The URIs that a request asks for, each once, in its order."""
-    spelt = {HEADERS[version], HEADERS[WireVersion.V1_0]}
-    values = ",".join(request.header(name) for name in sorted(spelt) if request.header(name))
-    return tuple(dict.fromkeys(uri for part in values.split(",") if (uri := part.strip())))
+    values = request.header(HEADERS[WireVersion.V1_0])
+    if version is WireVersion.V0_3:
+        values += "," + request.header(HEADERS[version])
+    return tuple(dict.fromkeys(uri for part in values.split(",") if (uri := part.strip()))) if values else ()
 
 
 def activated(asked: tuple[str, ...], known: tuple[AgentExtension, ...]) -> tuple[str, ...]:

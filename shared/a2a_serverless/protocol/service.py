@@ -53,6 +53,8 @@ class Service:
     callbacks: CallbackDoor | None = None
     push_issuer: str = ""
     cards: Cards = field(init=False)
+    base: tuple[str, ...] = field(init=False)
+    """The path of the public URL, where a custom domain maps a prefix of its own to us."""
 
     def __post_init__(self) -> None:
         deployment = card.Deployment(
@@ -62,6 +64,7 @@ class Service:
         )
         cards = Cards(deployment=deployment, signer=self.card_signer, since=self.clock())
         object.__setattr__(self, "cards", cards)
+        object.__setattr__(self, "base", Request("GET", urlsplit(self.public_url).path).segments())
 
 
 def handle(service: Service, request: Request) -> Response:
@@ -90,9 +93,7 @@ def _respond(service: Service, request: Request) -> Response:
 
 
 def _below_base(service: Service, request: Request) -> tuple[str, ...]:
-    """The path below the public URL, where a custom domain maps a prefix of its own to us."""
-    segments = request.segments()
-    base = tuple(segment for segment in urlsplit(service.public_url).path.split("/") if segment)
+    segments, base = request.segments(), service.base
     return segments[len(base) :] if base and segments[: len(base)] == base else segments
 
 

@@ -40,7 +40,10 @@ def parse(body: bytes) -> object:
 
 def text_of(value: object) -> str:
     """Compact JSON text of plain data, non-ASCII as it is."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return _ENCODER.encode(value)
+
+
+_ENCODER: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
 def _reason(error: ValueError) -> str:

@@ -9,6 +9,7 @@ from a2a_serverless.protocol.http import Request
 
 HEADER: Final = "a2a-version"
 _VERSION: Final = re.compile(r"([0-9]{1,4}\.[0-9]{1,4})(\.[0-9]{1,6})?")
+_COMMON: Final = {version.value: version for version in WireVersion} | {"": WireVersion.V0_3}
 SPOKEN: Final = ", ".join(version.value for version in WireVersion)
 
 
@@ -21,8 +22,8 @@ def requested(request: Request) -> WireVersion:
         VersionNotSupported: it is none of ours, or no version at all.
     """
     wanted = request.header(HEADER) or _in_query(request)
-    if not wanted:
-        return WireVersion.V0_3
+    if wanted in _COMMON:
+        return _COMMON[wanted]
     names = {part.strip() for part in wanted.split(",")}  # a repeated header comes joined by commas
     version = _VERSION.fullmatch(names.pop()) if len(names) == 1 else None
     if version is None or version.group(1) not in set(WireVersion):

@@ -12,8 +12,7 @@ JsonObject = dict[str, Any]
 
 def timestamp_text(moment: datetime) -> str:
     """ISO 8601 in UTC with milliseconds and `Z`, the only form that may be emitted (SPEC 5.6.1)."""
-    utc = moment.astimezone(UTC)
-    return f"{utc:%Y-%m-%dT%H:%M:%S}.{utc.microsecond // 1000:03d}Z"
+    return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"
 
 
 def _aware(moment: datetime) -> datetime:
