@@ -2,7 +2,7 @@
 
 Environment:
     PARTNER_PORT  where to listen on loopback
-    AGENT_URL     the agent's address, as its card states it
+    AGENT_URL     the agent's address, as its card states it; `http://` only if it is on loopback
     AGENT_TOKEN   a bearer token for the agent, where it asks for one
 
 Routes: `POST /a2a/push` takes nudges, `GET /inbox` shows the tasks held, `GET /log` what was accepted and refused.
@@ -12,10 +12,12 @@ import os
 import queue
 import socket
 import threading
+import time
 from collections import deque
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from typing import Any
+from urllib.parse import urlsplit
 
 import uvicorn
 from starlette.applications import Starlette
@@ -26,33 +28,33 @@ from starlette.routing import Route
 from a2a_receiver import Nudge, Observation, Receiver, Strict
 from a2a_receiver.adapters.asgi import PushEndpoint
 from a2a_receiver.credentials import StaticBearer
-from a2a_receiver.tasks import FetchError, TaskClient
+from a2a_receiver.reconcile import Reconciler
+from a2a_receiver.tasks import FetchedTask, FetchError, TaskClient
 
 LOG_LINES = 1000
+RECONCILE_EVERY = 300.0
 
 
 @dataclass
 class Inbox:
-    """What the partner holds: the newest version of each task he was told of, as the agent gave it to him."""
+    """What the partner holds: the newest version of each task, as the agent itself gave it to him."""
 
     client: TaskClient
-    nudges: "queue.Queue[Nudge]"
-    held: dict[str, dict[str, Any]]
-    log: "deque[dict[str, Any]]"
+    nudges: "queue.Queue[Nudge]" = field(default_factory=queue.Queue)
+    held: dict[str, dict[str, Any]] = field(default_factory=dict)
+    log: "deque[dict[str, Any]]" = field(default_factory=lambda: deque(maxlen=LOG_LINES))
 
     def work(self) -> None:
-        """Fetch what nudges speak of, one after the other, for ever. A nudge is never the truth, so nothing of it is
-        kept.
-        """
+        """Fetch what nudges speak of, one after the other, for ever. Nothing of a nudge itself is kept."""
         while True:
             nudge = self.nudges.get()
             try:
-                self._take(nudge)
+                self.hold(self.client.fetch(nudge))
             except FetchError as error:
                 self.log.append({"at": _now(), "task_id": nudge.task_id, "reason": f"not fetched: {error}"})
 
-    def _take(self, nudge: Nudge) -> None:
-        fetched = self.client.fetch(nudge)
+    def hold(self, fetched: FetchedTask) -> None:
+        """Keep a task unless a newer version of it is held."""
         known = self.held.get(fetched.task_id)
         if known is not None and (known["seq"] or 0) > (fetched.seq or 0):
             return
@@ -64,6 +66,20 @@ class Inbox:
             "verified_at": _now(),
         }
 
+    def reconcile(self, reconciler: Reconciler) -> None:
+        """Every five minutes: what no webhook told, which should be nothing."""
+        watermark = time.time()  # an inbox kept in memory has no past; one on a disk would keep the watermark too
+        while True:
+            time.sleep(RECONCILE_EVERY)
+            try:
+                done = reconciler.run(self._enqueue_found, since=watermark, now=time.time())
+                watermark = done.watermark
+            except FetchError as error:
+                self.log.append({"at": _now(), "reason": f"not reconciled: {error}"})
+
+    def _enqueue_found(self, found: FetchedTask) -> None:
+        self.nudges.put(Nudge(found.task_id, found.seq))
+
     def observe(self, observation: Observation) -> None:
         """Every request that came in, with the reason it was taken or refused: ours to see, not the caller's."""
         self.log.append({"at": _now(), **asdict(observation)})
@@ -74,17 +90,24 @@ def _now() -> str:
 
 
 def backend(agent_url: str, own_url: str, token: str) -> Starlette:
-    """The backend as an ASGI application."""
-    is_local = agent_url.startswith(("http://127.0.0.1", "http://localhost"))
+    """The backend as an ASGI application, its workers running."""
+    agent = urlsplit(agent_url)
+    # The library takes http for loopback addresses only, whatever this says.
+    is_local = agent.scheme == "http"
     credentials = StaticBearer(token) if token else None
-    client = TaskClient(agent_url, credentials=credentials, allow_loopback_http=is_local)
-    inbox = Inbox(client, queue.Queue(), {}, deque(maxlen=LOG_LINES))
+    inbox = Inbox(TaskClient(agent_url, credentials=credentials, allow_loopback_http=is_local))
     receiver = Receiver(
-        Strict(issuer=agent_url, audience=f"{own_url}/a2a/push", allow_loopback_http=is_local),
+        Strict(
+            issuer=f"{agent.scheme}://{agent.netloc}",
+            audience=f"{own_url}/a2a/push",
+            allow_loopback_http=is_local,
+        ),
         enqueue=inbox.nudges.put,
         observe=inbox.observe,
     )
+    reconciler = Reconciler(inbox.client, receiver.memory, observe=inbox.observe)
     threading.Thread(target=inbox.work, name="inbox", daemon=True).start()
+    threading.Thread(target=inbox.reconcile, args=(reconciler,), name="reconcile", daemon=True).start()
 
     async def show_inbox(_: Request) -> JSONResponse:
         return JSONResponse(list(inbox.held.values()))
@@ -94,7 +117,7 @@ def backend(agent_url: str, own_url: str, token: str) -> Starlette:
 
     return Starlette(
         routes=[
-            Route("/a2a/push", PushEndpoint(receiver), methods=["POST", "GET", "OPTIONS"]),
+            Route("/a2a/push", PushEndpoint(receiver)),
             Route("/inbox", show_inbox),
             Route("/log", show_log),
         ]
@@ -104,10 +127,10 @@ def backend(agent_url: str, own_url: str, token: str) -> Starlette:
 def main() -> None:
     """Serve until told to stop."""
     port = int(os.environ["PARTNER_PORT"])
-    own_url = f"http://127.0.0.1:{port}"
-    app = backend(os.environ["AGENT_URL"].rstrip("/"), own_url, os.environ.get("AGENT_TOKEN", ""))
-    server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_level="warning"))
     with socket.create_server(("127.0.0.1", port)) as listening:
+        own_url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        app = backend(os.environ["AGENT_URL"].rstrip("/"), own_url, os.environ.get("AGENT_TOKEN", ""))
+        server = uvicorn.Server(uvicorn.Config(app, log_level="warning"))
         print(f"READY {own_url}", flush=True)  # the socket listens: whoever connects is answered
         server.run(sockets=[listening])
 
