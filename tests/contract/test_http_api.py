@@ -1,5 +1,6 @@
 """HTTP APIs: what a function gets of a request, and what a client gets of a function that fails."""
 
+import asyncio
 import base64
 import http.client
 import json
@@ -8,6 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+
+from a2a_serverless.local.patches import http_api
 
 from .conftest import ACCOUNT, REGION, Cloud
 
@@ -144,6 +147,20 @@ def test_a_function_that_takes_too_long_is_500_and_tells_nothing(cloud: Cloud) -
     answer = Api(cloud, timeout=1).call("GET", "/slow")
 
     assert (answer.status, answer.body) == (500, b'{"message":"Internal Server Error"}')
+
+
+def test_a_function_that_runs_past_the_gateway_s_limit_is_503(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_api, "TIMEOUT_SECONDS", 0.05)
+
+    async def runs_on() -> Mapping[str, Any]:
+        await asyncio.sleep(1)
+        return {"body": {"statusCode": 200}}
+
+    assert asyncio.run(http_api.within_limit(runs_on())) == (
+        503,
+        {"content-type": "application/json"},
+        b'{"message":"Service Unavailable"}',
+    )
 
 
 def test_an_answer_that_is_no_http_answer_is_500(api: Api) -> None:

@@ -4,6 +4,7 @@ A synth takes seconds and needs node; the code of the functions is staged from t
 template does not depend on it.
 """
 
+import fcntl
 import hashlib
 import json
 import os
@@ -11,6 +12,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 Progress = Callable[[str], None]
@@ -37,8 +39,9 @@ def assembly(root: Path, target: Path, *, context: Mapping[str, str] | None = No
     """
     chosen = dict(sorted((context or {}).items()))
     cached = root / ".local" / "assemblies" / _key(root, chosen)
-    if not (cached / "manifest.json").is_file():
-        _synthesize(root, cached, chosen, progress)
+    with _one_at_a_time(cached):
+        if not (cached / "manifest.json").is_file():
+            _synthesize(root, cached, chosen, progress)
     cached.touch()
     _forget_others(cached)
     shutil.rmtree(target, ignore_errors=True)
@@ -103,13 +106,21 @@ def _sources(root: Path) -> Iterator[Path]:
         yield from sorted(path for path in root.glob(pattern) if path.is_file())
 
 
+@contextmanager
+def _one_at_a_time(cached: Path) -> Iterator[None]:
+    """Of several stacks that start together, one synthesizes and the others wait for it."""
+    cached.parent.mkdir(parents=True, exist_ok=True)
+    with cached.parent.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
 def _synthesize(root: Path, cached: Path, context: Mapping[str, str], progress: Progress) -> None:
     if shutil.which("node") is None:
         raise SynthError("the stack is synthesized with node (20 or later), and there is none on the PATH: install it")
     progress("synthesizing the stack: its sources changed, or this is the first run (some 6 to 30 s)")
     part = cached.with_suffix(f".{os.getpid()}")
     shutil.rmtree(part, ignore_errors=True)
-    part.parent.mkdir(parents=True, exist_ok=True)
     arguments = [word for key, value in context.items() for word in ("-c", f"{key}={value}")]
     done = subprocess.run(
         [sys.executable, "-m", "cdk.app", *arguments],
@@ -123,10 +134,7 @@ def _synthesize(root: Path, cached: Path, context: Mapping[str, str], progress: 
         shutil.rmtree(part, ignore_errors=True)
         raise SynthError(_last_words(done))
     _drop_code(part)
-    try:
-        part.rename(cached)
-    except OSError:  # another start was faster with the same assembly
-        shutil.rmtree(part, ignore_errors=True)
+    part.rename(cached)
 
 
 def _forget_others(cached: Path) -> None:

@@ -90,7 +90,7 @@ def patch(gate: RoleGate) -> None:
             return _message(413, "Request Entity Too Large")
         record = functions._execution_record_for_config(function, config)
         call = run(functions._execute_function_with_config_scope, record, event, thread_name="http-api")
-        return await _within_limit(call)
+        return await within_limit(call)
 
     replace(gateway, "_invoke_lambda_proxy", invoke, signature=_INVOKE)
     _let_routes_answer_options(gateway)
@@ -103,7 +103,7 @@ _INVOKE = (
 )
 
 
-async def _within_limit(call: Any) -> Response:
+async def within_limit(call: Any) -> Response:
     """503 once the limit is reached; the function runs on, as it does on AWS."""
     task = asyncio.ensure_future(call)
     done, _ = await asyncio.wait({task}, timeout=TIMEOUT_SECONDS)
