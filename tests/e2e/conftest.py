@@ -55,6 +55,18 @@ def freight_stack() -> Iterator[LocalStack]:
         yield running
 
 
+LEASE = 4.0
+"""Seconds of the lease on the durable stack; the product's is 30."""
+
+
+@pytest.fixture(scope="session")
+def durable_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalStack]:
+    """One that keeps its state, takes over from dead workers soon, and refuses webhooks to private addresses."""
+    env = {"A2A_LEASE_SECONDS": str(int(LEASE)), "A2A_ALLOW_PRIVATE_WEBHOOKS": ""}
+    with LocalStack(agents=AGENTS, auth="dev", env=env, state_dir=tmp_path_factory.mktemp("state")) as running:
+        yield running
+
+
 class Token(Protocol):
     """Makes a bearer token that the stacks trust."""
 

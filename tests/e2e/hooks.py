@@ -9,6 +9,7 @@ import queue
 import threading
 import time
 import uuid
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -136,6 +137,8 @@ class Partner:
         self.reasons: queue.Queue[str] = queue.Queue()
         """What the receiver made of each request: `accepted`, `duplicate`, or why it was refused."""
         self.nudges: queue.Queue[Nudge] = queue.Queue()
+        """Accepted, and not looked at yet."""
+        self._told: defaultdict[str, list[Nudge]] = defaultdict(list)
         proof = Strict(issuer=issuer, audience=url, keys=_keys(issuer), allow_loopback_http=True)
         self._receiver = Receiver(proof, enqueue=self.nudges.put, observe=lambda seen: self.reasons.put(seen.reason))
         credentials = StaticBearer(token) if token else None
@@ -156,14 +159,17 @@ class Partner:
         pytest.fail(f"no nudge led to {state} within {seconds} s; posted: {self.hook.all}")
 
     def _nudges(self, task_id: str, seconds: float) -> Iterator[Nudge]:
+        """The nudges about a task, from the one told of last on; those about others are kept for later."""
         until = time.monotonic() + seconds
         while (left := until - time.monotonic()) > 0:
+            about = self._told[task_id]
+            while about:
+                yield about.pop(0)
             try:
                 nudge = self.nudges.get(timeout=left)
             except queue.Empty:
                 return
-            if nudge.task_id == task_id:
-                yield nudge
+            self._told[nudge.task_id].append(nudge)
 
     def _answer(self, posted: Posted) -> Said:
         answer = self._receiver.handle(posted.method, posted.headers, posted.body, now=time.time())
