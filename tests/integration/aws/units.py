@@ -56,6 +56,8 @@ def _value_size(value: Mapping[str, Any]) -> int:
             return math.ceil(len(digits) / 2) + 1 + str(content).startswith("-")
         case "BOOL" | "NULL":
             return 1
+        case "SS":
+            return sum(len(str(member).encode()) for member in content)
         case _:
             raise ValueError(f"no rule for {kind}")
 
