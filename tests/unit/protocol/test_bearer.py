@@ -107,7 +107,7 @@ def test_the_scheme_is_read_in_any_case(scheme: str) -> None:
         token(header={"crit": ["x"], "x": 1}),
         token("secret" * 8, algorithm="HS256"),
         token(RSA, algorithm="RS256"),
-        jwt.encode({"iss": ISSUER, "aud": AUDIENCE, "sub": "alice", "exp": 2**33}, None, algorithm="none"),
+        jwt.encode({"iss": ISSUER, "aud": AUDIENCE, "sub": "alice", "exp": 2**33}, "", algorithm="none"),
         "",
         "x",
         "a.b.c",

@@ -13,7 +13,7 @@ from a2a.utils import _jcs as sdk_jcs
 from a2a.utils.signing import InvalidSignaturesError, create_signature_verifier
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, utils
-from google.protobuf.json_format import ParseDict
+from google.protobuf.json_format import ParseDict  # type: ignore[import-untyped] # it has none
 from hypothesis import given
 from hypothesis import strategies as st
 from jwt.algorithms import ECAlgorithm

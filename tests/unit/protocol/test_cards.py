@@ -4,13 +4,13 @@ import json
 from pathlib import Path
 from typing import Any
 
-import jsonschema
+import jsonschema  # type: ignore[import-untyped] # it has none
 import pytest
 from a2a.client.card_resolver import parse_agent_card
 from a2a.compat.v0_3 import types as legacy
 from a2a.types import AgentCard as SdkCard
-from google.protobuf.json_format import ParseDict
-from referencing import Registry, Resource
+from google.protobuf.json_format import ParseDict  # type: ignore[import-untyped] # it has none
+from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 
 from a2a_serverless import Agent, AgentCard, AgentExtension, AgentSkill
@@ -31,7 +31,7 @@ def fits_schema(name: str, value: object) -> None:
     files |= {
         f"google.protobuf.{title}.jsonschema.json": definitions[title] for title in ("Struct", "Timestamp", "Value")
     }
-    resources = [(uri, Resource(contents=schema, specification=DRAFT202012)) for uri, schema in files.items()]
+    resources = [(uri, DRAFT202012.create_resource(schema)) for uri, schema in files.items()]
     registry: Registry[Any] = Registry().with_resources(resources)
     jsonschema.Draft202012Validator(definitions[name], registry=registry).validate(value)
 
@@ -71,7 +71,8 @@ def test_under_an_agents_address_the_card_is_pure_one_zero() -> None:
 def test_at_the_root_clients_of_both_versions_read_it() -> None:
     found = card(Door(authenticator=Bearer()))
 
-    old, new = legacy.AgentCard.model_validate(found), parse_agent_card(found)
+    old: Any = legacy.AgentCard.model_validate(found)
+    new = parse_agent_card(found)
     assert {(entry.protocol_binding, entry.protocol_version) for entry in new.supported_interfaces} == {
         ("JSONRPC", "1.0"),
         ("HTTP+JSON", "1.0"),
@@ -174,7 +175,7 @@ def test_a_card_may_be_kept_and_asked_for_again() -> None:
         ({"if_none_match": '"other"', "if_modified_since": "Mon, 30 Nov 2026 12:00:00 GMT"}, 200),
     ],
 )
-def test_conditions_are_those_of_http(headers: dict[str, str], status: int) -> None:
+def test_conditions_are_those_of_http(headers: dict[str, Any], status: int) -> None:
     assert Door().request("GET", "/.well-known/agent-card.json", **headers).status == status
 
 

@@ -5,10 +5,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-import jsonschema
+import jsonschema  # type: ignore[import-untyped] # it has none
 import pytest
 from a2a.compat.v0_3 import a2a_v0_3_pb2, types
-from google.protobuf.json_format import Parse, ParseDict
+from google.protobuf.json_format import Parse, ParseDict  # type: ignore[import-untyped] # it has none
 from pydantic import BaseModel
 
 from a2a_serverless.protocol.legacy_rest import once_encoded
@@ -35,7 +35,7 @@ def test_a_task_is_bare_and_what_the_schema_and_the_sdk_expect() -> None:
     task = sent(Door(), "parts")
 
     fits_schema("Task", task)
-    read = types.Task.model_validate(task)
+    read: Any = types.Task.model_validate(task)
     assert read.status.state is types.TaskState.completed
     assert [part.root.kind for part in read.artifacts[0].parts] == ["text", "file", "file", "data", "data"]
     assert base64.b64decode(read.artifacts[0].parts[1].root.file.bytes) == b"\x00\xffab"

@@ -50,7 +50,6 @@ def test_the_newest_status_comes_first_and_pages_show_every_task_once() -> None:
 
 def test_tasks_of_one_moment_are_all_found() -> None:
     door = Door()
-    door.backstage.pause = lambda _: door.backstage.settle()  # type: ignore[method-assign] # time stands still
     for number in range(9):
         door.result(
             "SendMessage",

@@ -3,13 +3,15 @@
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from a2a_serverless.core.push import WireVersion
 from a2a_serverless.protocol import requests, routing
-from a2a_serverless.protocol.operations import METHODS, OPERATIONS
+from a2a_serverless.protocol.operations import METHODS, OPERATIONS, Operation
 from a2a_serverless.types import (
+    A2AModel,
     AgentCard,
     Artifact,
     Message,
@@ -66,7 +68,7 @@ def test_no_method_is_named_outside_the_table() -> None:
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
 @pytest.mark.parametrize("version", WireVersion)
-def test_every_route_leads_to_its_operation(operation: routing.Operation, version: WireVersion) -> None:  # type: ignore[type-arg] # any
+def test_every_route_leads_to_its_operation(operation: Operation[Any], version: WireVersion) -> None:
     for route in operation.spelt(version).routes:
         verb, _, path = route.partition(" ")
         segments = tuple(re.sub(r"\{\w+\}", "x-1", segment) for segment in path.split("/")[1:])
@@ -82,7 +84,7 @@ def test_every_route_leads_to_its_operation(operation: routing.Operation, versio
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
 @pytest.mark.parametrize("version", WireVersion)
-def test_what_a_path_fills_in_is_a_member_of_the_request(operation: routing.Operation, version: WireVersion) -> None:  # type: ignore[type-arg] # any
+def test_what_a_path_fills_in_is_a_member_of_the_request(operation: Operation[Any], version: WireVersion) -> None:
     spelling = operation.spelt(version)
     members = {field.alias for field in spelling.request.model_fields.values()}
 
@@ -98,7 +100,7 @@ def test_reserved_names_are_no_tenants(reserved: str) -> None:
     assert matched is None
 
 
-MODELS = {
+MODELS: dict[str, type[A2AModel]] = {
     "Task": Task,
     "TaskStatus": TaskStatus,
     "Message": Message,
