@@ -10,6 +10,7 @@ import uuid
 from datetime import UTC, datetime
 from functools import cache
 from typing import Final
+from urllib.parse import urlsplit
 
 from a2a_serverless.agent import Agent
 from a2a_serverless.aws.clients import Clients
@@ -18,6 +19,10 @@ from a2a_serverless.aws.settings import Settings
 from a2a_serverless.aws.table import Table
 from a2a_serverless.aws.task_table import TaskTable
 from a2a_serverless.core.head import Rules
+from a2a_serverless.webhook.policy import WebhookPolicy
+
+USER_AGENT: Final = "a2a-serverless/0.1"
+"""What receivers see of us, whether they are told something or asked."""
 
 clients: Final = Clients(connections=32)
 
@@ -71,6 +76,14 @@ def tasks() -> TaskTable:
 def push() -> PushTable:
     """The webhooks in it, with their nudges."""
     return PushTable(table(), ids=ids)
+
+
+@cache
+def webhook_policy() -> WebhookPolicy:
+    """Where webhooks may lead; never back to this deployment."""
+    told = settings()
+    own = urlsplit(told.public_url).hostname
+    return WebhookPolicy(allow_private=told.allow_private_webhooks, own_hosts=frozenset([own] if own else []))
 
 
 def agent_sources() -> dict[str, str]:

@@ -5,17 +5,20 @@ import time
 from functools import cache, lru_cache
 from typing import Any, Final
 
+from a2a_serverless.app.deliveries import Desk
 from a2a_serverless.app.host import Host
 from a2a_serverless.aws.callback_table import CallbackTable
+from a2a_serverless.aws.queues import SqsNudges
 from a2a_serverless.aws.sealing import KmsSealer
 from a2a_serverless.errors import InvalidParams
 from a2a_serverless.protocol.authentication import Anonymous, Authenticator
 from a2a_serverless.protocol.callback_door import CallbackDoor
 from a2a_serverless.protocol.service import Service
 from a2a_serverless.webhook.keys import PublicKey, jwks_document
-from a2a_serverless.webhook.policy import Refused, WebhookPolicy
+from a2a_serverless.webhook.policy import Refused
 from a2a_serverless.webhook.url import check_url
 from functions import signing, wiring
+from functions.api import owners
 
 _JWKS_SECONDS: Final = 60
 
@@ -55,13 +58,22 @@ def _host(name: str) -> Host:
         clock=wiring.clock,
         ids=wiring.ids,
         pause=time.sleep,
+        ask_owner=owners.asked_by(wiring.settings().webhook_ownership),
+        desk=_desk(),
         rules=wiring.rules(),
     )
 
 
 @cache
-def _policy() -> WebhookPolicy:
-    return WebhookPolicy(allow_private=wiring.settings().allow_private_webhooks)
+def _desk() -> Desk:
+    return Desk(
+        tasks=wiring.tasks(),
+        push=wiring.push(),
+        deliveries=wiring.push(),
+        nudges=SqsNudges(wiring.clients.sqs, wiring.settings().nudges_queue),
+        clock=wiring.clock,
+        ids=wiring.ids,
+    )
 
 
 def _checked_url(text: str) -> str:
@@ -70,7 +82,7 @@ def _checked_url(text: str) -> str:
     Raises:
         InvalidParams: it is none that may be registered.
     """
-    url = check_url(text, _policy())
+    url = check_url(text, wiring.webhook_policy())
     if isinstance(url, Refused):
         raise InvalidParams.of(url.field, url.wanted)
     return url.text

@@ -4,7 +4,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from a2a_serverless.app.notify import notify
-from a2a_serverless.aws.queues import nudge_of
+from a2a_serverless.app.ping import send_ping
+from a2a_serverless.aws.queues import NudgeDue, PingDue, nudge_of
 from functions.logs import log_as
 from functions.notify.parts import notifier
 
@@ -23,9 +24,17 @@ def handler(event: dict[str, Any], _context: object) -> dict[str, Any]:
 def _work_off(record: dict[str, Any]) -> bool:
     try:
         arrival = nudge_of(record["body"])
-        result = notify(notifier(), arrival.key, arrival.config_id, arrival.seq)
+        result = _result(arrival)
     except Exception:
         log.exception("a nudge was not worked off", extra={"message_id": record["messageId"]})
         return False
-    log.info("nudge", extra={"task_id": arrival.key.task_id, "seq": arrival.seq, "result": result})
+    log.info("nudge", extra={"task_id": arrival.key.task_id, "config_id": arrival.config_id, "result": result})
     return True
+
+
+def _result(arrival: NudgeDue | PingDue) -> str:
+    match arrival:
+        case NudgeDue(key, config_id, seq):
+            return notify(notifier(), key, config_id, seq)
+        case PingDue(key, config_id, message_id):
+            return send_ping(notifier(), key, config_id, message_id)

@@ -7,19 +7,19 @@ from datetime import datetime
 from functools import cache, lru_cache
 from typing import Final
 
-from a2a_serverless.app.notify import Notifier, NudgeToSend, Sent
+from a2a_serverless.app.attempt import NudgeToSend, Sent
+from a2a_serverless.app.notify import Notifier
 from a2a_serverless.aws.endpoint_table import EndpointTable
 from a2a_serverless.aws.queues import SqsDeadLetters, SqsNudges
+from a2a_serverless.aws.schedules import ScheduledNudges
 from a2a_serverless.aws.sealing import KmsSealer
 from a2a_serverless.core.delivery_schedule import JITTER
 from a2a_serverless.webhook.dial import Dialler, trust
-from a2a_serverless.webhook.policy import WebhookPolicy
 from a2a_serverless.webhook.sender import WebhookSender
 from a2a_serverless.webhook.sign import KeyRing, signing_key
 from a2a_serverless.webhook.wire import Sender
 from functions import signing, wiring
 
-USER_AGENT: Final = "a2a-serverless/0.1"
 _RING_SECONDS: Final = 600
 """How long a process keeps its keys before it looks for newer ones."""
 _loading: Final = threading.Lock()
@@ -33,15 +33,26 @@ def notifier() -> Notifier:
         tasks=wiring.tasks(),
         push=wiring.push(),
         deliveries=wiring.push(),
-        endpoints=EndpointTable(wiring.table(), clock=wiring.clock),
+        endpoints=EndpointTable(wiring.table(), clock=wiring.clock, ids=wiring.ids),
         receipts=wiring.push(),
         nudges=SqsNudges(clients.sqs, told.nudges_queue),
+        later=_later(),
         dead_letters=SqsDeadLetters(clients.sqs, turns="", nudges=told.nudges_dead_letters),
         sealer=KmsSealer(clients.kms, told.sealing_key),
         send=_send,
         clock=wiring.clock,
         ids=wiring.ids,
         jitter=lambda: random.uniform(*JITTER),  # noqa: S311 (spreads retries, guards nothing)
+    )
+
+
+def _later() -> ScheduledNudges:
+    told = wiring.settings()
+    return ScheduledNudges(
+        lambda: wiring.clients.scheduler,  # made when it is needed, which most processes never come to
+        group=told.schedule_group,
+        queue_arn=told.nudges_queue_arn,
+        role_arn=told.schedule_role,
     )
 
 
@@ -60,8 +71,8 @@ def _made(_period: int) -> WebhookSender:
     issuer = wiring.settings().public_url
     return WebhookSender(
         dialler=_dialler(),
-        identity=Sender(issuer=issuer, keys=_ring(), user_agent=USER_AGENT),
-        policy=_policy(),
+        identity=Sender(issuer=issuer, keys=_ring(), user_agent=wiring.USER_AGENT),
+        policy=wiring.webhook_policy(),
     )
 
 
@@ -74,10 +85,5 @@ def _ring() -> KeyRing:
 
 
 @cache
-def _policy() -> WebhookPolicy:
-    return WebhookPolicy(allow_private=wiring.settings().allow_private_webhooks)
-
-
-@cache
 def _dialler() -> Dialler:
-    return Dialler(trust(), policy=_policy())
+    return Dialler(trust(), policy=wiring.webhook_policy())

@@ -2,7 +2,7 @@
 
 from .clock import START, FakeClock, SequentialIds
 from .push import MemoryCallbacks, MemoryContexts, MemoryEndpoints, MemoryPush
-from .queues import MemoryQueues, MemoryWaits, QueuedCancel, QueuedNudge, QueuedTurn
+from .queues import MemoryLater, MemoryQueues, MemoryWaits, QueuedCancel, QueuedNudge, QueuedPing, QueuedTurn
 from .sealer import PlainSealer
 from .tasks import MemoryTasks
 
@@ -12,6 +12,7 @@ __all__ = [
     "MemoryCallbacks",
     "MemoryContexts",
     "MemoryEndpoints",
+    "MemoryLater",
     "MemoryPush",
     "MemoryQueues",
     "MemoryTasks",
@@ -19,6 +20,7 @@ __all__ = [
     "PlainSealer",
     "QueuedCancel",
     "QueuedNudge",
+    "QueuedPing",
     "QueuedTurn",
     "SequentialIds",
 ]

@@ -1,6 +1,9 @@
 """Webhooks, their nudges, and the small things kept beside tasks, in memory."""
 
+import threading
+from dataclasses import replace
 from datetime import datetime, timedelta
+from itertools import count
 
 from a2a_serverless.app.callbacks import CallbackGrant
 from a2a_serverless.app.ports import AttemptRecord, Clock, ContextState
@@ -54,8 +57,8 @@ class MemoryPush:
     def log_attempt(self, key: TaskKey, config_id: str, attempt: AttemptRecord) -> None:
         self._attempts.setdefault((key, config_id), []).append(attempt)
 
-    def attempts(self, key: TaskKey, config_id: str) -> tuple[AttemptRecord, ...]:
-        return tuple(sorted(self._attempts.get((key, config_id), []), key=lambda line: line.at))
+    def attempts(self, key: TaskKey, config_id: str, *, limit: int = 1_000) -> tuple[AttemptRecord, ...]:
+        return tuple(sorted(self._attempts.get((key, config_id), []), key=lambda line: line.at))[-limit:]
 
     def mark_fetched(self, key: TaskKey, seq: int) -> None:
         self._fetched[key] = max(seq, self._fetched.get(key, 0))
@@ -74,13 +77,34 @@ class MemoryEndpoints:
     def __init__(self, clock: Clock | None = None) -> None:
         self._clock = clock or FakeClock()
         self._known: dict[str, tuple[EndpointHealth, datetime]] = {}
+        self._places: dict[str, dict[str, datetime]] = {}
+        self._lock = threading.Lock()
+        self._numbers = count(1)
 
     def endpoint(self, name: str) -> EndpointHealth:
         health, until = self._known.get(name, (EndpointHealth(), None))
-        return health if until is not None and until > self._clock() else EndpointHealth()
+        known = health if until is not None and until > self._clock() else EndpointHealth()
+        with self._lock:
+            return replace(known, leases=tuple(sorted(self._taken(name).values())))
 
-    def save_endpoint(self, name: str, health: EndpointHealth) -> None:
-        self._known[name] = (health, self._clock() + timedelta(days=1))
+    def enter(self, name: str, *, places: int, until: datetime) -> str | None:
+        with self._lock:
+            taken = self._taken(name)
+            if len(taken) >= places:
+                return None
+            place = f"place-{next(self._numbers)}"
+            taken[place] = until
+            return place
+
+    def save_endpoint(self, name: str, health: EndpointHealth, *, leaving: str = "") -> None:
+        self._known[name] = (replace(health, leases=()), self._clock() + timedelta(days=1))
+        with self._lock:
+            self._taken(name).pop(leaving, None)
+
+    def _taken(self, name: str) -> dict[str, datetime]:
+        known = self._places.get(name, {})
+        self._places[name] = {place: until for place, until in known.items() if until > self._clock()}
+        return self._places[name]
 
 
 class MemoryContexts:

@@ -1,6 +1,7 @@
 """Queues, dead letters and waits in memory: lists of what was asked for, which a test works off itself."""
 
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from a2a_serverless.core.head import Wait
 from a2a_serverless.types import TaskKey
@@ -29,6 +30,16 @@ class QueuedNudge:
     config_id: str
     seq: int
     delay_seconds: int = 0
+    endpoint: str = field(default="", compare=False)
+
+
+@dataclass(frozen=True)
+class QueuedPing:
+    """A test that somebody asked for."""
+
+    key: TaskKey
+    config_id: str
+    message_id: str
 
 
 @dataclass
@@ -38,6 +49,7 @@ class MemoryQueues:
     turns: list[QueuedTurn] = field(default_factory=list)
     cancels: list[QueuedCancel] = field(default_factory=list)
     nudges: list[QueuedNudge] = field(default_factory=list)
+    pings: list[QueuedPing] = field(default_factory=list)
     buried: list[tuple[QueuedTurn | QueuedNudge, str]] = field(default_factory=list)
     """What went to the dead letters, with the reason."""
 
@@ -47,16 +59,41 @@ class MemoryQueues:
     def enqueue_cancel_notice(self, key: TaskKey) -> None:
         self.cancels.append(QueuedCancel(key))
 
-    def enqueue_nudge(self, key: TaskKey, config_id: str, seq: int, *, delay_seconds: int = 0) -> None:
+    def enqueue_nudge(
+        self, key: TaskKey, config_id: str, seq: int, *, delay_seconds: int = 0, endpoint: str = ""
+    ) -> None:
         if not 0 <= delay_seconds <= 900:
             raise ValueError("SQS delays by 0 to 900 seconds")
-        self.nudges.append(QueuedNudge(key, config_id, seq, delay_seconds))
+        self.nudges.append(QueuedNudge(key, config_id, seq, delay_seconds, endpoint))
+
+    def enqueue_ping(self, key: TaskKey, config_id: str, message_id: str) -> None:
+        self.pings.append(QueuedPing(key, config_id, message_id))
 
     def bury_turn(self, key: TaskKey, turn: int, reason: str) -> None:
         self.buried.append((QueuedTurn(key, turn), reason))
 
     def bury_nudge(self, key: TaskKey, config_id: str, seq: int, reason: str) -> None:
         self.buried.append((QueuedNudge(key, config_id, seq), reason))
+
+
+@dataclass
+class MemoryLater:
+    """LaterNudges: one for each webhook, with the time it comes back at."""
+
+    coming: dict[tuple[TaskKey, str], tuple[QueuedNudge, datetime]] = field(default_factory=dict)
+
+    def bring_back(self, key: TaskKey, config_id: str, seq: int, *, at: datetime) -> None:
+        if at.microsecond:
+            raise ValueError("a schedule counts whole seconds")
+        self.coming[key, config_id] = (QueuedNudge(key, config_id, seq), at)
+
+    def cancel(self, key: TaskKey, config_id: str) -> None:
+        self.coming.pop((key, config_id), None)
+
+    def due(self, now: datetime) -> list[QueuedNudge]:
+        """What comes back by then; it is not there any more afterwards."""
+        due = [name for name, (_, at) in self.coming.items() if at <= now]
+        return [self.coming.pop(name)[0] for name in due]
 
 
 @dataclass

@@ -4,9 +4,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from a2a_serverless.agent.agent import Agent
+from a2a_serverless.app.deliveries import Desk
 from a2a_serverless.app.ports import Clock, Ids, Pause, PushStore, Receipts, Sealer, TaskStore
 from a2a_serverless.core.head import Rules
 from a2a_serverless.types import AgentCard, Caller, Scope
+
+
+def everybody_wants(_url: str) -> None:
+    """Ask no address whether it wants webhooks."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +31,10 @@ class Host:
     clock: Clock
     ids: Ids
     pause: Pause
+    ask_owner: Callable[[str], None] = everybody_wants
+    """Asks a checked URL whether it wants webhooks, or raises InvalidParams with what it should have said."""
+    desk: Desk | None = None
+    """What callers see and repeat the deliveries of their webhooks with; without it they cannot."""
     rules: Rules = field(default_factory=Rules)
     push_supported: bool = True
     validate_input_modes: bool = True

@@ -8,9 +8,9 @@ import logging
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import Final, Protocol, assert_never
-from urllib.parse import urlsplit
+from typing import Final, assert_never
 
+from a2a_serverless.app.attempt import NudgeToSend, Sender, Sent, endpoint_of, learn, record_of, result_of
 from a2a_serverless.app.ports import (
     AttemptRecord,
     Clock,
@@ -18,6 +18,7 @@ from a2a_serverless.app.ports import (
     DeliveryStore,
     Endpoints,
     Ids,
+    LaterNudges,
     NudgeQueue,
     PushStore,
     Receipts,
@@ -34,9 +35,9 @@ from a2a_serverless.core.delivery import (
     after_attempt,
     decide_on_arrival,
 )
-from a2a_serverless.core.delivery_endpoint import after_try
-from a2a_serverless.core.delivery_outcome import Abort, Answer, Delivered, Disable, Outcome, ResendAsJson, Retry
-from a2a_serverless.core.delivery_schedule import ByQueue, carrier
+from a2a_serverless.core.delivery_endpoint import LEASE
+from a2a_serverless.core.delivery_health import Alert
+from a2a_serverless.core.delivery_schedule import ByQueue, BySchedule, Carrier, carrier
 from a2a_serverless.core.delivery_state import (
     Closed,
     Closing,
@@ -47,6 +48,7 @@ from a2a_serverless.core.delivery_state import (
     PendingNudge,
     RetryAt,
     SwitchOff,
+    carried,
 )
 from a2a_serverless.core.head import Head
 from a2a_serverless.core.push import PushConfig, PushSecrets
@@ -54,36 +56,9 @@ from a2a_serverless.errors import Conflict
 from a2a_serverless.types import TaskKey
 
 _TRIES: Final = 5
-_QUEUE_SECONDS: Final = 900
+_NO_PLACE: Final = ""
 
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NudgeToSend:
-    """Everything that goes into one request."""
-
-    head: Head
-    config: PushConfig
-    secrets: PushSecrets
-    nudge: PendingNudge
-    plain_json: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sent:
-    """What came of one request."""
-
-    outcome: Outcome
-    milliseconds: int
-    key_id: str
-
-
-class Sender(Protocol):
-    """Signs and posts. A partner's fault is an outcome, never an exception."""
-
-    def __call__(self, nudge: NudgeToSend, *, now: datetime) -> Sent:
-        """Make one attempt."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,6 +71,7 @@ class Notifier:
     endpoints: Endpoints
     receipts: Receipts
     nudges: NudgeQueue
+    later: LaterNudges
     dead_letters: DeadLetters
     sealer: Sealer
     send: Sender
@@ -134,11 +110,16 @@ class _Arrival:
             if head is not None and self.config.id not in head.push:
                 return "config_gone"
             decision = self._decide(state, head)
-            try:
-                self._write_decided(state, decision)
-            except Conflict:
+            place = self._enter(decision)
+            if place is None:
                 continue
-            return self._do(decision, head)
+            by = self._carrier(decision)
+            try:
+                self._write_decided(state, decision, by)
+            except Conflict:
+                self._leave(place)
+                continue
+            return self._do(decision, head, by, place)
         raise Conflict(f"other senders came first {_TRIES} times for config {self.config.id}")
 
     def _decide(self, state: DeliveryState, head: Head | None) -> Decision:
@@ -153,47 +134,75 @@ class _Arrival:
             jitter=self.notifier.jitter(),
         )
 
-    def _write_decided(self, before: DeliveryState, decision: Decision) -> None:
-        if isinstance(decision, Drop) or decision.state == before:
-            return
-        self._save(decision.state)
+    def _enter(self, decision: Decision) -> str | None:
+        """A place at the endpoint for who is to send; None when others took the last ones since it was looked at."""
+        if not isinstance(decision, Deliver):
+            return _NO_PLACE
+        until = self.notifier.clock() + LEASE
+        return self.notifier.endpoints.enter(self._endpoint, places=decision.places, until=until)
 
-    def _do(self, decision: Decision, head: Head | None) -> str:
+    def _leave(self, place: str) -> None:
+        if place != _NO_PLACE:
+            health = self.notifier.endpoints.endpoint(self._endpoint)
+            self.notifier.endpoints.save_endpoint(self._endpoint, health, leaving=place)
+
+    def _carrier(self, step: Decision | NextStep) -> Carrier | None:
+        """Who brings the nudge back, if it has to come back."""
+        match step:
+            case Postpone(until=at) | RetryAt(at):
+                return carrier(at, now=self.notifier.clock())
+            case _:
+                return None
+
+    def _write_decided(self, before: DeliveryState, decision: Decision, by: Carrier | None) -> None:
+        if isinstance(decision, Drop):
+            return
+        state = carried(decision.state, by, read=before)
+        if state != before:
+            self._save(state)
+        if _is_coming(before, now=self.notifier.clock()) and state.scheduled_for is None:
+            self.notifier.later.cancel(self.key, self.config.id)
+
+    def _do(self, decision: Decision, head: Head | None, by: Carrier | None, place: str) -> str:
         match decision:
             case Drop(reason):
                 return reason.value
             case Postpone(reason=reason):
                 self._log_closed(decision.superseded)
                 pending = decision.state.pending
-                self._bring_back(max(self.seq, pending.seq if pending else 0), decision.until)
+                self._bring_back(max(self.seq, pending.seq if pending else 0), by)
                 return reason.value
             case Settle():
-                self._step(decision.step, seq=self.seq)
+                self._tell(decision.alerts)
+                self._step(decision.step)
                 return decision.step.closed.how.value
             case Deliver():
                 if head is None:
                     raise RuntimeError("a nudge is delivered for a task that is there")
                 self._log_closed(decision.superseded)
-                return self._attempt(head, decision)
+                return self._attempt(head, decision, place)
             case _:
                 assert_never(decision)
 
-    def _attempt(self, head: Head, decision: Deliver) -> str:
+    def _attempt(self, head: Head, decision: Deliver, place: str) -> str:
         """Send what was claimed and record what came of it, unless the claim was lost meanwhile."""
         notifier = self.notifier
-        notifier.endpoints.save_endpoint(self._endpoint, decision.endpoint)
+        if decision.probe:
+            notifier.endpoints.save_endpoint(self._endpoint, decision.endpoint)
         sent = notifier.send(self._wanted(head, decision), now=notifier.clock())
         now = notifier.clock()
         after = after_attempt(decision.state, sent.outcome, now=now, jitter=notifier.jitter())
-        health = after_try(notifier.endpoints.endpoint(self._endpoint), sent.outcome, after.verdict, now=now)
-        notifier.endpoints.save_endpoint(self._endpoint, health)
+        learn(notifier.endpoints, self._endpoint, sent, after.verdict, now=now, place=place)
         self._record(decision.nudge, sent, after)
+        by = self._carrier(after.step)
         try:
-            self._save(after.state)
+            self._save(carried(after.state, by, read=decision.state))
         except Conflict:
             return "overtaken"
-        self._step(after.step, seq=decision.nudge.seq)
-        return _result(after)
+        self._tell(after.alerts)
+        self._bring_back(decision.nudge.seq, by)
+        self._step(after.step)
+        return result_of(after.verdict)
 
     def _wanted(self, head: Head, decision: Deliver) -> NudgeToSend:
         sealed = self.config.sealed
@@ -206,44 +215,49 @@ class _Arrival:
             plain_json=decision.state.plain_json,
         )
 
-    def _step(self, step: NextStep, *, seq: int) -> None:
+    def _step(self, step: NextStep) -> None:
         match step:
+            case RetryAt():
+                pass  # it is on its way back
             case Finished(closed):
                 if closed.how is not Closing.DELIVERED:
                     self._log_closed(closed)
-            case RetryAt(at):
-                self._bring_back(seq, at)
             case GiveUp(closed):
                 reason = f"{closed.how.value} after {closed.attempts} attempts"
                 log.error("nudge %s", reason, extra=self._where | {"seq": closed.seq})
+                self._log_closed(closed)
                 self.notifier.dead_letters.bury_nudge(self.key, self.config.id, closed.seq, reason)
-            case SwitchOff(_, reason):
+            case SwitchOff(closed, reason):
                 log.error("webhook disabled", extra=self._where | {"reason": reason.value})
+                self._log_closed(closed)
             case _:
                 assert_never(step)
 
-    def _bring_back(self, seq: int, at: datetime) -> None:
-        """By the queue; what lies further away takes several trips, each of which only looks and costs no attempt."""
-        carried = carrier(at, now=self.notifier.clock())
-        seconds = carried.seconds if isinstance(carried, ByQueue) else _QUEUE_SECONDS
-        self.notifier.nudges.enqueue_nudge(self.key, self.config.id, seq, delay_seconds=seconds)
+    def _bring_back(self, seq: int, by: Carrier | None) -> None:
+        notifier, config = self.notifier, self.config.id
+        match by:
+            case None:
+                pass
+            case ByQueue(seconds):
+                endpoint = self._endpoint
+                notifier.nudges.enqueue_nudge(self.key, config, seq, delay_seconds=seconds, endpoint=endpoint)
+            case BySchedule(at):
+                notifier.later.bring_back(self.key, config, seq, at=at)
+            case _:
+                assert_never(by)
+
+    def _tell(self, alerts: tuple[Alert, ...]) -> None:
+        """One line for each: the stack counts them by `alert` and wakes somebody (`cdk.watch`)."""
+        for alert in alerts:
+            log.warning("webhook alert", extra=self._where | {"alert": alert.value, "endpoint": self._endpoint})
 
     def _save(self, state: DeliveryState) -> None:
         self.notifier.deliveries.save_delivery(self.key, self.config.id, state)
 
     def _record(self, nudge: PendingNudge, sent: Sent, after: AfterAttempt) -> None:
         """One line per attempt, in the delivery log and in the log, every decision folded in."""
-        line = AttemptRecord(
-            at=self.notifier.clock(),
-            message_id=nudge.message_id,
-            seq=nudge.seq,
-            attempt=nudge.attempts,
-            result=_result(after),
-            status=sent.outcome.status if isinstance(sent.outcome, Answer) else 0,
-            milliseconds=sent.milliseconds,
-            key_id=sent.key_id,
-            next_at=after.step.at if isinstance(after.step, RetryAt) else None,
-        )
+        next_at = after.step.at if isinstance(after.step, RetryAt) else None
+        line = record_of(nudge, sent, after.verdict, at=self.notifier.clock(), next_at=next_at)
         self.notifier.deliveries.log_attempt(self.key, self.config.id, line)
         alerts = [alert.value for alert in after.alerts]
         log.info("delivery attempted", extra=self._where | asdict(line) | {"alerts": alerts})
@@ -257,6 +271,7 @@ class _Arrival:
             seq=closed.seq,
             attempt=closed.attempts,
             result=closed.how.value,
+            is_closing=True,
         )
         self.notifier.deliveries.log_attempt(self.key, self.config.id, line)
 
@@ -269,24 +284,6 @@ class _Arrival:
         return {"task_id": self.key.task_id, "config_id": self.config.id}
 
 
-def _result(after: AfterAttempt) -> str:
-    """The cause of a failure, or the verdict in a word."""
-    match after.verdict:
-        case Retry(cause):
-            return cause.value
-        case Delivered():
-            return "delivered"
-        case ResendAsJson():
-            return "resend_as_json"
-        case Abort():
-            return "aborted"
-        case Disable(reason=reason):
-            return reason.value
-        case _:
-            assert_never(after.verdict)
-
-
-def endpoint_of(url: str) -> str:
-    """The endpoint a URL leads to, `host:port`: what is guarded and counted, whoever's config it is."""
-    parts = urlsplit(url)
-    return f"{parts.hostname}:{parts.port or (443 if parts.scheme == 'https' else 80)}"
+def _is_coming(state: DeliveryState, *, now: datetime) -> bool:
+    """Whether a schedule is still to fire; one that fired is gone by itself."""
+    return state.scheduled_for is not None and state.scheduled_for > now

@@ -35,6 +35,10 @@ class AttemptRecord:
     milliseconds: int = 0
     key_id: str = ""
     next_at: datetime | None = None
+    is_closing: bool = False
+    """No attempt: the nudge is over, and `result` says how."""
+    is_test: bool = False
+    """About a test that the owner or the operator asked for; `queued` when he did."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,8 +194,27 @@ class TurnQueue(Protocol):
 class NudgeQueue(Protocol):
     """Work for `notify`."""
 
-    def enqueue_nudge(self, key: TaskKey, config_id: str, seq: int, *, delay_seconds: int = 0) -> None:
-        """Tell this webhook that the task is at `seq`, after at most 900 seconds of delay."""
+    def enqueue_nudge(
+        self, key: TaskKey, config_id: str, seq: int, *, delay_seconds: int = 0, endpoint: str = ""
+    ) -> None:
+        """Tell this webhook that the task is at `seq`, after at most 900 seconds of delay.
+
+        `endpoint` is the host and port it leads to: a crowd for one must not hold up the others. Who would have to read
+        the config to know leaves it out.
+        """
+
+    def enqueue_ping(self, key: TaskKey, config_id: str, message_id: str) -> None:
+        """Send this webhook a test under that id."""
+
+
+class LaterNudges(Protocol):
+    """Nudges that come back later than the queue reaches: at most one for each webhook."""
+
+    def bring_back(self, key: TaskKey, config_id: str, seq: int, *, at: datetime) -> None:
+        """Enqueue the nudge then, in place of whatever was to come back for this webhook. `at` is a whole second."""
+
+    def cancel(self, key: TaskKey, config_id: str) -> None:
+        """Nothing is to come back for this webhook; that nothing was is fine."""
 
 
 class WaitRunner(Protocol):
@@ -220,18 +243,22 @@ class DeliveryStore(Protocol):
     def log_attempt(self, key: TaskKey, config_id: str, attempt: AttemptRecord) -> None:
         """Append a line to the delivery log. Kept 14 days."""
 
-    def attempts(self, key: TaskKey, config_id: str) -> tuple[AttemptRecord, ...]:
-        """The delivery log of a config, oldest first."""
+    def attempts(self, key: TaskKey, config_id: str, *, limit: int = 1_000) -> tuple[AttemptRecord, ...]:
+        """The newest lines of the delivery log of a config, oldest first."""
 
 
 class Endpoints(Protocol):
-    """How each endpoint (host:port) is doing, whoever's configs lead there. A lost update only slows its guard."""
+    """How each endpoint (host:port) is doing, whoever's configs lead there. A lost update only slows its guard; its
+    places are counted exactly, however many senders ask for one at once."""
 
     def endpoint(self, name: str) -> EndpointHealth:
         """What is known; fresh when nothing is."""
 
-    def save_endpoint(self, name: str, health: EndpointHealth) -> None:
-        """Keep what is known."""
+    def enter(self, name: str, *, places: int, until: datetime) -> str | None:
+        """Take one of so many places, until then at most. Answers what names it; None when all are taken."""
+
+    def save_endpoint(self, name: str, health: EndpointHealth, *, leaving: str = "") -> None:
+        """Keep what is known, except which places are taken, and give back the place of that name."""
 
 
 class Receipts(Protocol):

@@ -24,7 +24,7 @@ def check(host: Host, wanted: TaskPushNotificationConfig) -> None:
 
     Raises:
         PushNotificationNotSupported: this deployment sends no webhooks.
-        InvalidParams: the URL, a secret or the id is not of the form it must have.
+        InvalidParams: the URL, a secret or the id is not of the form it must have, or the address wants no webhooks.
     """
     if not host.push_supported:
         raise PushNotificationNotSupported("this agent sends no push notifications")
@@ -32,6 +32,7 @@ def check(host: Host, wanted: TaskPushNotificationConfig) -> None:
     if wanted.id and not _ID.fullmatch(wanted.id):
         raise InvalidParams.of("id", "at most 128 letters, digits, '.', '_', '~' and '-'")
     _check_secrets(wanted)
+    host.ask_owner(host.check_url(wanted.url))
 
 
 def _check_secrets(wanted: TaskPushNotificationConfig) -> None:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from botocore.session import Session
     from types_boto3_dynamodb.client import DynamoDBClient
     from types_boto3_kms.client import KMSClient
+    from types_boto3_scheduler.client import EventBridgeSchedulerClient
     from types_boto3_sqs.client import SQSClient
     from types_boto3_stepfunctions.client import SFNClient
 
@@ -52,6 +53,11 @@ class Clients:
     def stepfunctions(self) -> SFNClient:
         """The state machine of waits."""
         return cast("SFNClient", self._client("stepfunctions"))
+
+    @cached_property
+    def scheduler(self) -> EventBridgeSchedulerClient:
+        """The schedules of nudges that come back later."""
+        return cast("EventBridgeSchedulerClient", self._client("scheduler"))
 
     @cached_property
     def kms(self) -> KMSClient:

@@ -23,6 +23,7 @@ def delivery_text(state: DeliveryState) -> str:
         plain=state.plain_json,
         health=_health(state.health),
         disabled=[disabled.reason.value, milliseconds(disabled.at)] if disabled is not None else None,
+        scheduled=_ms(state.scheduled_for),
     )
 
 
@@ -39,6 +40,7 @@ def delivery_of(text: str, *, generation: int) -> DeliveryState:
         plain_json=told.get("plain", False),
         health=_health_of(told.get("health", {})),
         disabled=Disabled(DisableReason(disabled[0]), moment_of(disabled[1])) if disabled else None,
+        scheduled_for=_moment(told, "scheduled"),
     )
 
 
@@ -123,6 +125,8 @@ def attempt_text(attempt: AttemptRecord) -> str:
         ms=attempt.milliseconds,
         kid=attempt.key_id,
         next=_ms(attempt.next_at),
+        closing=attempt.is_closing,
+        test=attempt.is_test,
     )
 
 
@@ -139,6 +143,8 @@ def attempt_of(text: str) -> AttemptRecord:
         milliseconds=told.get("ms", 0),
         key_id=told.get("kid", ""),
         next_at=_moment(told, "next"),
+        is_closing=told.get("closing", False),
+        is_test=told.get("test", False),
     )
 
 

@@ -47,6 +47,12 @@ def bytes_in(item: Item, name: str) -> bytes:
     return bytes(value["B"]) if value is not None else b""
 
 
+def texts_in(item: Item, name: str) -> list[str]:
+    """The texts of the set of that name; none when it is not there."""
+    value = item.get(name)
+    return list(value["SS"]) if value is not None else []
+
+
 def milliseconds(moment: datetime) -> int:
     """Since the epoch. Times are kept to the millisecond, as they travel (SPEC 5.6.1)."""
     return (moment - _EPOCH) // _MILLISECOND

@@ -6,7 +6,9 @@ forgets the state: whoever still sends for the config it was has lost. As in `ta
 its own mark has been carried out.
 """
 
+from dataclasses import replace
 from datetime import timedelta
+from itertools import islice
 from typing import Final
 
 from a2a_serverless.app.ports import AttemptRecord, Ids
@@ -24,8 +26,14 @@ from a2a_serverless.aws.items import (
     text_in,
     ttl,
 )
-from a2a_serverless.aws.keys import fits, task_text
-from a2a_serverless.aws.settings import PARTITION_KEY, SORT_KEY, TTL_ATTRIBUTE
+from a2a_serverless.aws.keys import fits, task_key, task_text
+from a2a_serverless.aws.settings import (
+    PARTITION_KEY,
+    SORT_KEY,
+    TTL_ATTRIBUTE,
+    WEBHOOK_INDEX,
+    WEBHOOK_INDEX_PARTITION,
+)
 from a2a_serverless.aws.table import Condition, Question, Refused, Table
 from a2a_serverless.core.delivery_state import DeliveryState
 from a2a_serverless.core.push import PushConfig, WireVersion
@@ -62,6 +70,7 @@ class PushTable:
             "token": {"BOOL": True} if config.has_token else None,
             "wire": text(config.wire_version.value),
             "created": number(milliseconds(config.created_at)),
+            WEBHOOK_INDEX_PARTITION: text(key.task_id),
             "delivery": None,
             _MARK: None,
         }
@@ -74,8 +83,17 @@ class PushTable:
 
     def configs(self, key: TaskKey) -> tuple[PushConfig, ...]:
         """All configs of a task, oldest first."""
-        found = [_config(item) for item in self._beginning_with(key, PUSH)]
+        found = [_config(item) for item in self._table.all(_beginning_with(key, PUSH))]
         return tuple(sorted(found, key=lambda config: (config.created_at, config.id)))
+
+    def tasks_with(self, task_id: str) -> tuple[TaskKey, ...]:
+        """The tasks of this id that have webhooks, whoever owns them: for the operator alone, by an index that no
+        function may read."""
+        if not fits(task_id):
+            return ()
+        of_the_task = Condition(f"{WEBHOOK_INDEX_PARTITION} = :task", {":task": text(task_id)})
+        found = self._table.all(Question(where=of_the_task, index=WEBHOOK_INDEX))
+        return tuple(dict.fromkeys(task_key(text_in(item, PARTITION_KEY)) for item in found))
 
     def delete_config(self, key: TaskKey, config_id: str) -> None:
         """Forget a config, its secrets and its nudges."""
@@ -118,12 +136,13 @@ class PushTable:
             }
         )
 
-    def attempts(self, key: TaskKey, config_id: str) -> tuple[AttemptRecord, ...]:
-        """The delivery log of a config, oldest first."""
+    def attempts(self, key: TaskKey, config_id: str, *, limit: int = 1_000) -> tuple[AttemptRecord, ...]:
+        """The newest lines of the delivery log of a config, oldest first."""
         if not _may_exist(key, config_id):
             return ()
-        lines = self._beginning_with(key, f"{LOG}{config_id}#")
-        return tuple(attempt_of(text_in(item, "line")) for item in lines)
+        newest_first = replace(_beginning_with(key, f"{LOG}{config_id}#"), backwards=True)
+        lines = list(islice(self._table.all(newest_first), limit))
+        return tuple(attempt_of(text_in(item, "line")) for item in reversed(lines))
 
     def mark_fetched(self, key: TaskKey, seq: int) -> None:
         """The owner has the task at `seq`."""
@@ -141,12 +160,13 @@ class PushTable:
     def _item(self, key: TaskKey, config_id: str) -> Item | None:
         return self._table.get(_config_key(key, config_id)) if _may_exist(key, config_id) else None
 
-    def _beginning_with(self, key: TaskKey, prefix: str) -> list[Item]:
-        where = Condition(
-            f"{PARTITION_KEY} = :task AND begins_with({SORT_KEY}, :prefix)",
-            {":task": text(task_text(key)), ":prefix": text(prefix)},
-        )
-        return list(self._table.all(Question(where=where)))
+
+def _beginning_with(key: TaskKey, prefix: str) -> Question:
+    where = Condition(
+        f"{PARTITION_KEY} = :task AND begins_with({SORT_KEY}, :prefix)",
+        {":task": text(task_text(key)), ":prefix": text(prefix)},
+    )
+    return Question(where=where)
 
 
 def _may_exist(key: TaskKey, config_id: str) -> bool:

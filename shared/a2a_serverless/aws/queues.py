@@ -45,6 +45,15 @@ class NudgeDue:
     seq: int
 
 
+@dataclass(frozen=True, slots=True)
+class PingDue:
+    """A message of the queue `nudges`: somebody asked for a test of the webhook."""
+
+    key: TaskKey
+    config_id: str
+    message_id: str
+
+
 def turn_of(body: str) -> TurnDue | CancelNotice:
     """What a message of the queue `turns` says.
 
@@ -57,13 +66,15 @@ def turn_of(body: str) -> TurnDue | CancelNotice:
     return TurnDue(_task(told), _whole(told, "turn"))
 
 
-def nudge_of(body: str) -> NudgeDue:
+def nudge_of(body: str) -> NudgeDue | PingDue:
     """What a message of the queue `nudges` says.
 
     Raises:
         ValueError: it is none of ours.
     """
     told = _object(body, "nudges")
+    if "ping" in told:
+        return PingDue(_task(told), str(told.get("config", "")), str(told["ping"]))
     return NudgeDue(_task(told), str(told.get("config", "")), _whole(told, "seq"))
 
 
@@ -86,6 +97,11 @@ def _whole(told: JsonObject, name: str) -> int:
     if type(value) is not int:
         raise ValueError(f"a message without {name}, which should be a whole number")
     return value
+
+
+def nudge_text(key: TaskKey, config_id: str, seq: int) -> str:
+    """A message of the queue `nudges`, as `nudge_of` reads it."""
+    return _text({"pk": task_text(key), "config": config_id, "seq": seq})
 
 
 class SqsTurns:
@@ -132,6 +148,11 @@ class SqsNudges:
         group = _group(endpoint or owner_text(key.scope))
         _send(self._client, self._url, said, DelaySeconds=delay_seconds, MessageGroupId=group)
 
+    def enqueue_ping(self, key: TaskKey, config_id: str, message_id: str) -> None:
+        """Send this webhook a test under that id."""
+        said = {"pk": task_text(key), "config": config_id, "ping": message_id}
+        _send(self._client, self._url, said, MessageGroupId=_group(owner_text(key.scope)))
+
 
 class SqsDeadLetters:
     """DeadLetters on SQS: the message as it was, with the reason and the task as attributes."""
@@ -166,4 +187,8 @@ def _group(name: str) -> str:
 
 
 def _send(client: SQSClient, url: str, said: JsonObject, **more: Any) -> None:
-    client.send_message(QueueUrl=url, MessageBody=json.dumps(said, separators=(",", ":")), **more)
+    client.send_message(QueueUrl=url, MessageBody=_text(said), **more)
+
+
+def _text(said: JsonObject) -> str:
+    return json.dumps(said, separators=(",", ":"))

@@ -24,6 +24,10 @@ DUE_INDEX_SORT = "due_at"
 DUE_SHARDS = 4
 """Over how many partitions the index `due` is spread: each takes 1,000 writes a second."""
 
+WEBHOOK_INDEX = "webhooks"
+WEBHOOK_INDEX_PARTITION = "webhook_of"
+"""The id of the task a webhook belongs to: how an operator finds it who knows nothing else."""
+
 TTL_ATTRIBUTE = "expires_at"
 
 # What the state machine writes and checks in the head of a task: see cdk/await_input.asl.json.
@@ -52,10 +56,17 @@ class Variable(StrEnum):
     TURNS_DEAD_LETTERS = "A2A_TURNS_DEAD_LETTERS"
     NUDGES_QUEUE = "A2A_NUDGES_QUEUE"
     NUDGES_DEAD_LETTERS = "A2A_NUDGES_DEAD_LETTERS"
+    NUDGES_QUEUE_ARN = "A2A_NUDGES_QUEUE_ARN"
+    SCHEDULE_GROUP = "A2A_SCHEDULE_GROUP"
+    """Where nudges are kept that come back later than the queue can hold them."""
+    SCHEDULE_ROLE = "A2A_SCHEDULE_ROLE"
+    """Whom EventBridge Scheduler sends to the queue as."""
     WAIT_MACHINE = "A2A_WAIT_MACHINE"
     SEALING_KEY = "A2A_SEALING_KEY"
     ALLOW_PRIVATE_WEBHOOKS = "A2A_ALLOW_PRIVATE_WEBHOOKS"
     """`1` lets webhooks use plain http and loopback addresses; the stack refuses it outside `local`."""
+    WEBHOOK_OWNERSHIP = "A2A_WEBHOOK_OWNERSHIP"
+    """How an address is asked whether it wants webhooks before it is registered: `token`, `options`; else not."""
     LEASE_SECONDS = "A2A_LEASE_SECONDS"
     """How long a runner may be silent before another takes over."""
     RETENTION_SECONDS = "A2A_RETENTION_SECONDS"
@@ -83,9 +94,13 @@ class Settings:
     turns_dead_letters: str
     nudges_queue: str
     nudges_dead_letters: str
+    nudges_queue_arn: str
+    schedule_group: str
+    schedule_role: str
     wait_machine: str
     sealing_key: str
     allow_private_webhooks: bool
+    webhook_ownership: str
     lease: timedelta
     retention: timedelta
     longest_wait: timedelta
@@ -108,9 +123,13 @@ class Settings:
             turns_dead_letters=text(Variable.TURNS_DEAD_LETTERS),
             nudges_queue=text(Variable.NUDGES_QUEUE),
             nudges_dead_letters=text(Variable.NUDGES_DEAD_LETTERS),
+            nudges_queue_arn=text(Variable.NUDGES_QUEUE_ARN),
+            schedule_group=text(Variable.SCHEDULE_GROUP),
+            schedule_role=text(Variable.SCHEDULE_ROLE),
             wait_machine=text(Variable.WAIT_MACHINE),
             sealing_key=text(Variable.SEALING_KEY),
             allow_private_webhooks=text(Variable.ALLOW_PRIVATE_WEBHOOKS) == "1",
+            webhook_ownership=text(Variable.WEBHOOK_OWNERSHIP),
             lease=timedelta(seconds=int(env.get(Variable.LEASE_SECONDS, 30))),
             retention=timedelta(seconds=int(env.get(Variable.RETENTION_SECONDS, 30 * 86400))),
             longest_wait=timedelta(seconds=int(env.get(Variable.LONGEST_WAIT_SECONDS, 30 * 86400))),

@@ -105,6 +105,8 @@ class Table:
         only_if: Condition | None = None,
         copied: Mapping[str, str] | None = None,
         raised: Mapping[str, int] | None = None,
+        joined: Mapping[str, str] | None = None,
+        left: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
         """Set attributes, or remove those that are None, and leave all others as they are.
 
@@ -114,11 +116,13 @@ class Table:
             only_if: what must be true of the item.
             copied: attributes that take the value another has before this write, where it has one.
             raised: numbers that rise by one, with what they begin with.
+            joined: sets of texts that get one more.
+            left: sets of texts, others than those, that lose some.
 
         Raises:
             Refused: the condition is not met by what is stored.
         """
-        update = _update(changes, copied or {}, raised or {})
+        update = _update(changes, copied or {}, raised or {}, joined or {}, left or {})
         self._write(self._client.update_item, {"Key": key, "UpdateExpression": update.sentence}, only_if, update)
 
     def _write(
@@ -196,17 +200,26 @@ def _placeholders(*conditions: Condition | None) -> dict[str, Any]:
     return {name: value for name, value in found.items() if value}
 
 
-def _update(changes: Mapping[str, Attribute | None], copied: Mapping[str, str], raised: Mapping[str, int]) -> Condition:
+def _update(
+    changes: Mapping[str, Attribute | None],
+    copied: Mapping[str, str],
+    raised: Mapping[str, int],
+    joined: Mapping[str, str],
+    left: Mapping[str, Sequence[str]],
+) -> Condition:
     """An update expression, every name a placeholder: many of ours are reserved words."""
     copies = [f"#{to} = if_not_exists(#{source}, :none)" for to, source in copied.items()]
     raises = [f"#{to} = if_not_exists(#{to}, :before_{to}) + :one" for to in raised]
     sets = [f"#{to} = :{to}" for to, value in changes.items() if value is not None]
     removes = [f"#{to}" for to, value in changes.items() if value is None]
-    clauses = (("SET", [*copies, *raises, *sets]), ("REMOVE", removes))
+    joins, leaves = [f"#{to} :joins_{to}" for to in joined], [f"#{to} :leaves_{to}" for to in left]
+    clauses = (("SET", [*copies, *raises, *sets]), ("REMOVE", removes), ("ADD", joins), ("DELETE", leaves))
     sentence = " ".join(f"{verb} {', '.join(parts)}" for verb, parts in clauses if parts)
     values = {f":{to}": value for to, value in changes.items() if value is not None}
     if copies:
         values[":none"] = {"S": ""}
     if raises:
         values |= {":one": {"N": "1"}, **{f":before_{to}": {"N": str(first - 1)} for to, first in raised.items()}}
+    values |= {f":joins_{to}": {"SS": [member]} for to, member in joined.items()}
+    values |= {f":leaves_{to}": {"SS": list(members)} for to, members in left.items()}
     return Condition(sentence, values)

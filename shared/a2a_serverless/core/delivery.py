@@ -23,7 +23,13 @@ from a2a_serverless.core.delivery_outcome import (
     Verdict,
     classify,
 )
-from a2a_serverless.core.delivery_schedule import ATTEMPTS, LONGEST_PENDING, PROGRESS_LIFETIME, delay_after
+from a2a_serverless.core.delivery_schedule import (
+    ATTEMPTS,
+    LONGEST_PENDING,
+    PROGRESS_LIFETIME,
+    QUEUE_REACH,
+    delay_after,
+)
 from a2a_serverless.core.delivery_state import (
     Closed,
     Closing,
@@ -102,11 +108,15 @@ class Settle:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deliver:
-    """Write `endpoint` and `state` (the claim), sign and send `nudge`, then ask `after_attempt` with that state."""
+    """Take one of so many `places`, write `state` (the claim), sign and send `nudge`, then ask `after_attempt`.
+
+    A `probe` writes `endpoint` too, so that nobody else is one.
+    """
 
     state: DeliveryState
     nudge: PendingNudge
     endpoint: EndpointHealth
+    places: int
     probe: bool = False
     superseded: Closed | None = None
 
@@ -196,7 +206,7 @@ def _claimed(
 
 def _over(state: DeliveryState, nudge: PendingNudge, *, acked_seq: int, now: datetime) -> Settle | None:
     """A fetch stops the retries but not the first attempt: the specification promises that one (SPEC 3.1.7)."""
-    if nudge.attempts > 0 and acked_seq >= nudge.seq:
+    if nudge.spent > 0 and acked_seq >= nudge.seq:
         return Settle(state=settled(state, nudge), step=Finished(closed(nudge, Closing.ACKED_BY_FETCH)))
     if nudge.expires_at is not None and nudge.expires_at <= now:
         return Settle(state=settled(state, nudge), step=Finished(closed(nudge, Closing.EXPIRED)))
@@ -219,14 +229,28 @@ def _attempt(
     superseded = closed(replaced, Closing.SUPERSEDED) if replaced else None
     match admit(endpoint, now=now, jitter=jitter):
         case Held(until, reason):
+            if reason is HoldReason.BUSY:
+                until = max(until, now + _patience(nudge, now) * jitter)
             # Whoever looks at the state must see that nobody is late, or the sweep sends a second message on its way.
             worth_telling = is_new or until - now > CLAIM
             parked = moved(state, pending=replace(nudge, next_at=until)) if worth_telling else state
             return Postpone(until=until, reason=reason, state=parked, superseded=superseded)
-        case Admitted(admitted, probe):
+        case Admitted(admitted, probe) as admission:
             begun = replace(nudge, attempts=nudge.attempts + 1, spent=nudge.spent + 1)
             claimed = moved(state, pending=begun, claimed_until=now + CLAIM)
-            return Deliver(state=claimed, nudge=begun, endpoint=admitted, probe=probe, superseded=superseded)
+            return Deliver(
+                state=claimed,
+                nudge=begun,
+                endpoint=admitted,
+                places=admission.places,
+                probe=probe,
+                superseded=superseded,
+            )
+
+
+def _patience(nudge: PendingNudge, now: datetime) -> timedelta:
+    """How long to leave a busy endpoint alone: a crowd that waits for it would else do nothing but look."""
+    return min((now - nudge.since) / 2, QUEUE_REACH)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

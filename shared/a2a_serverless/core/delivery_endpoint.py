@@ -1,7 +1,8 @@
 """How one endpoint (host and port, whoever's configs lead there) is spared: breaker, pauses and concurrency.
 
 An endpoint that is held costs a nudge nothing but time: no attempt is spent. Everything here is a value; where it is
-kept, and how exactly, is the store's business: a lost update makes the guard slower, never a nudge lost.
+kept, and how exactly, is the store's business: a lost update makes the guard slower, never a nudge lost. Only places
+are counted exactly: an endpoint that turns slow must not have all senders before anybody knows.
 """
 
 from dataclasses import dataclass, replace
@@ -20,8 +21,12 @@ LAST_PROBE: Final = timedelta(minutes=15)
 """Probes come after 30 s, then at doubling distance, at most this far apart."""
 
 FIRST_LIMIT: Final = 4
-HIGHEST_LIMIT: Final = 64
-"""Attempts at a time: doubled by each success, halved by each failure, as Pub/Sub push does."""
+HIGHEST_LIMIT: Final = 32
+"""Attempts at a time: doubled by each success, halved by each failure, as Pub/Sub push does. The highest is a third of
+the senders that a stack has by default: one endpoint that turns slow holds no more of them."""
+
+SLOW: Final = timedelta(seconds=1)
+"""A success that took longer takes back what fast ones gave: it holds a sender for all that time."""
 
 BUSY_PAUSE: Final = timedelta(seconds=2)
 LEASE: Final = timedelta(seconds=30)
@@ -77,22 +82,30 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class Admitted:
-    """An attempt may be made, once `endpoint` is stored. `probe`: it decides whether the breaker closes."""
+    """An attempt may be made, by who gets one of `places` places. `probe`: it decides whether the breaker closes."""
 
     endpoint: EndpointHealth
     probe: bool = False
+
+    @property
+    def places(self) -> int:
+        """How many attempts may be under way at a time, this one included."""
+        return 1 if self.probe else self.endpoint.limit
 
 
 def admit(endpoint: EndpointHealth, *, now: datetime, jitter: float) -> Admitted | Held:
     """Whether an attempt may be made now; those held come back apart from each other.
 
-    A probe moves the next one away before it is sent: two senders cannot both be it, and one that dies blocks nothing.
+    A probe moves the next one away before it is sent, and takes the only place: two senders cannot both be it, and one
+    that dies blocks the next for 30 seconds at most.
     """
     leases = tuple(until for until in endpoint.leases if until > now)
     breaker = endpoint.breaker
     if breaker is not None:
         if now < breaker.probe_at:
             return Held(now + (breaker.probe_at - now) * _later(jitter), HoldReason.BREAKER_OPEN)
+        if leases:
+            return Held(now + BUSY_PAUSE * jitter, HoldReason.BUSY)
         pause = min(breaker.pause * 2, LAST_PROBE)
         moved = replace(endpoint, breaker=OpenBreaker(now + pause, pause), leases=(*leases, now + LEASE))
         return Admitted(moved, probe=True)
@@ -115,8 +128,9 @@ def after_try(
     verdict: Verdict,
     *,
     now: datetime,
+    took: timedelta = timedelta(0),
 ) -> EndpointHealth:
-    """What an attempt, and the verdict over it, teaches about the endpoint. Its place falls free."""
+    """What an attempt that took so long, and the verdict over it, teaches about the endpoint. Its place falls free."""
     freed = replace(endpoint, leases=tuple(until for until in endpoint.leases if until > now)[1:])
     throttle = verdict.throttle if isinstance(verdict, Retry) else None
     if throttle is not None:
@@ -124,14 +138,20 @@ def after_try(
     ill = speaks_ill(outcome)
     if ill is None:
         return freed
-    return _failed(freed, now=now) if ill else _succeeded(freed, now=now)
+    return _failed(freed, now=now) if ill else _succeeded(freed, now=now, took=took)
 
 
-def _succeeded(endpoint: EndpointHealth, *, now: datetime) -> EndpointHealth:
+def _succeeded(endpoint: EndpointHealth, *, now: datetime, took: timedelta) -> EndpointHealth:
     if endpoint.breaker is not None:
         return replace(endpoint, breaker=None, buckets=(), limit=FIRST_LIMIT)
     buckets = _counted(endpoint.buckets, failures=0, now=now)
-    return replace(endpoint, buckets=buckets, limit=min(endpoint.limit * 2, HIGHEST_LIMIT))
+    return replace(endpoint, buckets=buckets, limit=_limit_after(endpoint.limit, took))
+
+
+def _limit_after(limit: int, took: timedelta) -> int:
+    if took < SLOW:
+        return min(limit * 2, HIGHEST_LIMIT)
+    return max(limit // 2, min(limit, FIRST_LIMIT))
 
 
 def _failed(endpoint: EndpointHealth, *, now: datetime) -> EndpointHealth:

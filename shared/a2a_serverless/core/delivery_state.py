@@ -11,6 +11,7 @@ from enum import StrEnum
 
 from a2a_serverless.core.delivery_health import ConfigHealth
 from a2a_serverless.core.delivery_outcome import DisableReason
+from a2a_serverless.core.delivery_schedule import BySchedule, Carrier
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +58,8 @@ class DeliveryState:
     """Send `application/json`: a 0.3 config, or a receiver that answered 415."""
     health: ConfigHealth = field(default_factory=ConfigHealth)
     disabled: Disabled | None = None
+    scheduled_for: datetime | None = None
+    """A one-time schedule brings the pending nudge back then, unless it is cancelled because it is needed no more."""
 
 
 class Closing(StrEnum):
@@ -123,6 +126,17 @@ def moved(
     return replace(state, generation=state.generation + 1, pending=pending, claimed_until=claimed_until)
 
 
+def carried(state: DeliveryState, carrier: Carrier | None, *, read: DeliveryState) -> DeliveryState:
+    """The state with a note of the one-time schedule that will bring its nudge back, if one does.
+
+    `read` is what the store holds: where nothing else changed, a new note is a write of its own.
+    """
+    noted = replace(state, scheduled_for=carrier.at if isinstance(carrier, BySchedule) else None)
+    if noted == read or noted.generation > read.generation:
+        return noted
+    return replace(noted, generation=read.generation + 1)
+
+
 def settled(state: DeliveryState, nudge: PendingNudge) -> DeliveryState:
     """The state once `nudge` is over with, however it ended."""
     return replace(moved(state, pending=None), settled_seq=max(state.settled_seq, nudge.seq))
@@ -133,9 +147,12 @@ def closed(nudge: PendingNudge, how: Closing) -> Closed:
     return Closed(nudge.message_id, nudge.seq, nudge.attempts, how)
 
 
-def redeliver(state: DeliveryState, *, message_id: str, seq: int, now: datetime) -> DeliveryState:
-    """Begin the schedule anew for a nudge that is over, under the id it had. A newer change supersedes it as ever."""
-    nudge = PendingNudge(seq=seq, message_id=message_id, since=now, next_at=now)
+def redeliver(state: DeliveryState, *, message_id: str, seq: int, attempts: int = 0, now: datetime) -> DeliveryState:
+    """Begin the schedule anew for a nudge, under the id it had. A newer change supersedes it as ever.
+
+    `attempts` is how many were made with that id: each gets a number of its own, since it names the signature.
+    """
+    nudge = PendingNudge(seq=seq, message_id=message_id, since=now, next_at=now, attempts=attempts)
     return moved(state, pending=nudge)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
-from a2a_serverless.app.notify import NudgeToSend, Sent
+from a2a_serverless.app.attempt import NudgeToSend, Sent
 from a2a_serverless.core.delivery_outcome import Fault, NoAnswer
 from a2a_serverless.core.push import PushConfig, PushSecrets
 from a2a_serverless.types import Owner
@@ -66,6 +66,7 @@ def _told(nudge: NudgeToSend) -> OutgoingNudge:
         seq=nudge.nudge.seq,
         message_id=nudge.nudge.message_id,
         attempt=nudge.nudge.attempts,
+        is_test=nudge.is_test,
     )
 
 

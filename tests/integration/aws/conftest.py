@@ -74,6 +74,7 @@ def make_table(clients: Clients, name: str) -> None:
         (settings.PARTITION_KEY, settings.SORT_KEY): None,
         (settings.OWNER_INDEX_PARTITION, settings.OWNER_INDEX_SORT): settings.OWNER_INDEX,
         (settings.DUE_INDEX_PARTITION, settings.DUE_INDEX_SORT): settings.DUE_INDEX,
+        (settings.WEBHOOK_INDEX_PARTITION, settings.SORT_KEY): settings.WEBHOOK_INDEX,
     }
     projections = {
         settings.OWNER_INDEX: {
@@ -81,12 +82,15 @@ def make_table(clients: Clients, name: str) -> None:
             "NonKeyAttributes": list(settings.OWNER_INDEX_PROJECTS),
         },
         settings.DUE_INDEX: {"ProjectionType": "KEYS_ONLY"},
+        settings.WEBHOOK_INDEX: {"ProjectionType": "KEYS_ONLY"},
     }
     dynamodb: Any = clients.dynamodb
     dynamodb.create_table(
         TableName=name,
         BillingMode="PAY_PER_REQUEST",
-        AttributeDefinitions=[{"AttributeName": key, "AttributeType": "S"} for pair in keys for key in pair],
+        AttributeDefinitions=[
+            {"AttributeName": key, "AttributeType": "S"} for key in sorted({key for pair in keys for key in pair})
+        ],
         KeySchema=_schema((settings.PARTITION_KEY, settings.SORT_KEY)),
         GlobalSecondaryIndexes=[
             {"IndexName": index, "KeySchema": _schema(pair), "Projection": projections[index]}

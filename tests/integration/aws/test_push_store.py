@@ -8,6 +8,7 @@ import pytest
 
 from a2a_serverless.app.ports import AttemptRecord, DeliveryStore, PushStore, Receipts
 from a2a_serverless.aws.push_table import PushTable
+from a2a_serverless.aws.table import Table
 from a2a_serverless.core.delivery_health import ConfigHealth
 from a2a_serverless.core.delivery_outcome import DisableReason
 from a2a_serverless.core.delivery_state import DeliveryState, Disabled, PendingNudge
@@ -65,6 +66,7 @@ FULL = DeliveryState(
     plain_json=True,
     health=ConfigHealth(failures=4, first_failure_at=START, last_success_at=START - MINUTE, refusals=2, warned=50),
     disabled=Disabled(DisableReason.FAILING, START),
+    scheduled_for=START + MINUTE,
 )
 
 
@@ -184,13 +186,21 @@ def test_the_delivery_log_is_read_oldest_first(push: Push, key: TaskKey) -> None
         )
         for at in range(12)
     ]
-    lines.append(AttemptRecord(at=START + 99 * MINUTE, message_id="msg_1", seq=1, attempt=1, result="superseded"))
+    lines.append(
+        AttemptRecord(
+            at=START + 99 * MINUTE, message_id="msg_1", seq=1, attempt=1, result="superseded", is_closing=True
+        )
+    )
+    lines.append(
+        AttemptRecord(at=START + 100 * MINUTE, message_id="msg_2", seq=0, attempt=0, result="queued", is_test=True)
+    )
 
     for line in reversed(lines):
         push.log_attempt(key, CONFIG.id, line)
     push.log_attempt(key, "c-1x", lines[0])
 
     assert push.attempts(key, CONFIG.id) == tuple(lines)
+    assert push.attempts(key, CONFIG.id, limit=3) == tuple(lines[-3:])
 
 
 def test_what_was_fetched_only_rises(push: Push, key: TaskKey) -> None:
@@ -201,3 +211,21 @@ def test_what_was_fetched_only_rises(push: Push, key: TaskKey) -> None:
 
     assert push.fetched(key) == 7
     assert push.fetched(TaskKey(key.scope, "t-2")) == 0
+
+
+def test_the_operator_finds_a_task_with_webhooks_by_its_bare_id(table: Table, scope: Scope) -> None:
+    push = PushTable(table, ids=random_ids)
+    task_id = random_ids()
+    of_two = [TaskKey(scope, task_id), TaskKey(Scope("freight", Owner("bob", "tenant/1")), task_id)]
+    for key in of_two:
+        push.put_config(key, CONFIG)
+        push.put_config(key, BARE)
+        push.save_delivery(key, BARE.id, DeliveryState(generation=1))
+
+    assert set(push.tasks_with(task_id)) == set(of_two)
+    assert push.tasks_with(random_ids()) == ()
+    assert push.tasks_with("") == ()
+
+    for config in (CONFIG, BARE):
+        push.delete_config(of_two[0], config.id)
+    assert push.tasks_with(task_id) == (of_two[1],)

@@ -1,6 +1,7 @@
 """The contracts of ContextStore, CallbackStore and Endpoints, on the fakes and on DynamoDB."""
 
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
@@ -14,6 +15,8 @@ from a2a_serverless.core.delivery_endpoint import Bucket, EndpointHealth, OpenBr
 from a2a_serverless.errors import Conflict
 from a2a_serverless.types import Owner, Scope, TaskKey
 from tests.fakes import START, FakeClock, MemoryCallbacks, MemoryContexts, MemoryEndpoints
+
+from .conftest import random_ids
 
 HOUR = timedelta(hours=1)
 
@@ -39,7 +42,7 @@ def callbacks(request: pytest.FixtureRequest) -> CallbackStore:
 def endpoints(request: pytest.FixtureRequest, clock: FakeClock) -> Endpoints:
     if request.param == "memory":
         return MemoryEndpoints(clock)
-    return EndpointTable(request.getfixturevalue("table"), clock=clock)
+    return EndpointTable(request.getfixturevalue("table"), clock=clock, ids=random_ids)
 
 
 def test_a_context_begins_empty(contexts: ContextStore, scope: Scope) -> None:
@@ -104,7 +107,6 @@ def test_an_endpoint_is_known_as_it_was_saved(endpoints: Endpoints) -> None:
         breaker=OpenBreaker(START + HOUR, timedelta(seconds=30)),
         throttled_until=START + HOUR,
         limit=1,
-        leases=(START, START + HOUR),
     )
     assert endpoints.endpoint(name) == EndpointHealth()
 
@@ -122,3 +124,39 @@ def test_an_endpoint_that_nobody_tried_for_a_day_is_forgotten(endpoints: Endpoin
     clock.advance(timedelta(days=1))
 
     assert endpoints.endpoint(name) == EndpointHealth()
+
+
+def test_of_many_that_ask_at_once_only_as_many_get_a_place_as_there_are(endpoints: Endpoints) -> None:
+    name, until = f"{uuid.uuid4().hex}.example:443", START + HOUR
+
+    with ThreadPoolExecutor(12) as senders:
+        places = list(senders.map(lambda _: endpoints.enter(name, places=4, until=until), range(24)))
+
+    taken = [place for place in places if place is not None]
+    assert len(set(taken)) == len(taken) == 4
+    assert endpoints.endpoint(name) == EndpointHealth(leases=(until,) * 4)
+
+
+def test_a_place_that_was_given_back_is_free_and_what_is_known_is_kept(endpoints: Endpoints) -> None:
+    name, until = f"{uuid.uuid4().hex}.example:443", START + HOUR
+    place = endpoints.enter(name, places=1, until=until)
+    assert place is not None
+
+    endpoints.save_endpoint(name, EndpointHealth(limit=2, leases=(until,)), leaving=place)
+
+    assert endpoints.endpoint(name) == EndpointHealth(limit=2)
+    assert endpoints.enter(name, places=1, until=until) is not None
+    assert endpoints.endpoint(name) == EndpointHealth(limit=2, leases=(until,))
+
+
+def test_a_place_that_was_never_given_back_falls_free_by_itself(endpoints: Endpoints, clock: FakeClock) -> None:
+    name = f"{uuid.uuid4().hex}.example:443"
+    for _ in range(2):
+        assert endpoints.enter(name, places=2, until=START + HOUR) is not None
+    assert endpoints.enter(name, places=2, until=START + 2 * HOUR) is None
+
+    clock.advance(HOUR)
+
+    assert endpoints.endpoint(name).leases == ()
+    assert endpoints.enter(name, places=2, until=START + 2 * HOUR) is not None
+    assert endpoints.endpoint(name).leases == (START + 2 * HOUR,)

@@ -7,7 +7,8 @@ import pytest
 
 from a2a_serverless.agent import Turn
 from a2a_serverless.app import push_configs
-from a2a_serverless.app.notify import endpoint_of, notify
+from a2a_serverless.app.attempt import endpoint_of
+from a2a_serverless.app.notify import notify
 from a2a_serverless.app.read import get
 from a2a_serverless.app.sweep import sweep
 from a2a_serverless.core.delivery import CLAIM
@@ -42,14 +43,16 @@ def results(world: World, task: Task) -> list[str]:
 
 
 def come_back(world: World) -> list[str]:
-    """Let the delay of the queue pass, and work off what comes."""
+    """Let the delay of the queue, or else of a schedule, pass, and work off what comes."""
     world.clock.advance(max((nudge.delay_seconds for nudge in world.queues.nudges), default=0))
+    if not world.queues.nudges:
+        world.clock.now = max([world.clock(), *(at for _, at in world.later.coming.values())])
     return world.notify()
 
 
 def until_settled(world: World, most: int = 2_000) -> list[str]:
     came: list[str] = []
-    while world.queues.nudges and len(came) < most:
+    while (world.queues.nudges or world.later.coming) and len(came) < most:
         came += come_back(world)
     return came
 
@@ -373,7 +376,8 @@ def test_an_endpoint_that_is_down_costs_its_nudges_no_attempt_while_nobody_tries
 
     sent = len(world.post.came)
     assert sent < 30 * 4
-    spent = [state.pending.spent for task in tasks if (state := state_of(world, task)).pending]
+    states = [state_of(world, task) for task in tasks]
+    spent = [state.pending.spent if state.pending else ATTEMPTS for state in states]
     assert sum(spent) == sent
 
 

@@ -11,10 +11,11 @@ from datetime import datetime, timedelta
 from a2a_serverless.agent import Agent, InboundMessage, Turn
 from a2a_serverless.app import notify, run_turn
 from a2a_serverless.app.agent_call import Watch, unwatched
+from a2a_serverless.app.attempt import NudgeToSend, Sent
 from a2a_serverless.app.callbacks import Callbacks, Resumed, Void, use
 from a2a_serverless.app.expire import Expiry
 from a2a_serverless.app.host import Host
-from a2a_serverless.app.notify import Notifier, NudgeToSend, Sent
+from a2a_serverless.app.notify import Notifier
 from a2a_serverless.app.relay import Relay, relay_change
 from a2a_serverless.app.run_turn import Outcome, Runner
 from a2a_serverless.app.send import SendConfiguration, SendRequest, send
@@ -43,6 +44,7 @@ from tests.fakes import (
     MemoryCallbacks,
     MemoryContexts,
     MemoryEndpoints,
+    MemoryLater,
     MemoryQueues,
     MemoryTasks,
     MemoryWaits,
@@ -137,6 +139,7 @@ class World:
         self.ids = SequentialIds()
         self.tasks = MemoryTasks()
         self.queues = MemoryQueues()
+        self.later = MemoryLater()
         self.waits = MemoryWaits()
         self.contexts = MemoryContexts(self.clock)
         self.grants = MemoryCallbacks()
@@ -226,6 +229,7 @@ class World:
             endpoints=self.endpoints,
             receipts=self.tasks,
             nudges=self.queues,
+            later=self.later,
             dead_letters=self.queues,
             sealer=self.sealer,
             send=self.post,
@@ -280,8 +284,8 @@ class World:
             self.relay()
 
     def notify(self) -> list[str]:
-        """Work off the nudges that are queued, oldest first; answers what each came to."""
-        queued, self.queues.nudges = self.queues.nudges, []
+        """Work off the nudges that are queued or due, oldest first; answers what each came to."""
+        queued, self.queues.nudges = [*self.queues.nudges, *self.later.due(self.clock())], []
         return [notify.notify(self.notifier, nudge.key, nudge.config_id, nudge.seq) for nudge in queued]
 
     def post_callback(self, address: str, posted: JsonObject) -> Resumed | Void:

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from a2a_serverless.app.notify import NudgeToSend
+from a2a_serverless.app.attempt import NudgeToSend
 from a2a_serverless.core.delivery_outcome import Answer, Fault, NoAnswer
 from a2a_serverless.core.delivery_state import PendingNudge
 from a2a_serverless.core.head import Head
