@@ -86,12 +86,14 @@ class Api(Construct):
                 Variable.TABLE: tasks.table.table_name,
                 Variable.SEALING_KEY: sealing.key.key_arn,
                 Variable.ALLOW_PRIVATE_WEBHOOKS: "1" if host.choices.allow_private_webhooks else "",
+                Variable.WEBHOOK_OWNERSHIP: host.choices.webhook_ownership,
                 **rules(host.choices),
             },
         )
         may = self.function.may
         may(
             "dynamodb:GetItem",
+            "dynamodb:BatchGetItem",
             "dynamodb:Query",
             "dynamodb:PutItem",
             "dynamodb:UpdateItem",

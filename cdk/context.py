@@ -19,6 +19,8 @@ NO_AUTHENTICATION = "none-and-i-mean-it"
 
 PYTHONS = ("3.14", "3.13")
 ARCHITECTURES = ("arm64", "x86_64")
+OWNERSHIP = ("none", "token", "options")
+"""How an address is asked whether it wants webhooks before it is registered (`webhook.ownership` in the kit)."""
 LOG_RETENTION_DAYS = {
     1: "ONE_DAY", 7: "ONE_WEEK", 14: "TWO_WEEKS", 30: "ONE_MONTH", 60: "TWO_MONTHS", 90: "THREE_MONTHS",
     180: "SIX_MONTHS", 365: "ONE_YEAR", 731: "TWO_YEARS", 1827: "FIVE_YEARS", 3653: "TEN_YEARS",
@@ -54,6 +56,7 @@ class Choices:
     requests_per_second: int
     request_burst: int
     alarm_topic_arn: str
+    webhook_ownership: str
 
     @property
     def is_local(self) -> bool:
@@ -92,10 +95,11 @@ def read(context: Callable[[str], object]) -> Choices:
         python=_one_of(told.text("python", PYTHONS[0]), PYTHONS, "python"),
         architecture=_one_of(told.text("architecture", ARCHITECTURES[0]), ARCHITECTURES, "architecture"),
         turn_concurrency=told.number("turn_concurrency", 50, least=2, most=1000),
-        nudge_concurrency=told.number("nudge_concurrency", 20, least=2, most=1000),
+        nudge_concurrency=told.number("nudge_concurrency", 100, least=2, most=1000),
         requests_per_second=told.number("requests_per_second", 100),
         request_burst=told.number("request_burst", 200),
         alarm_topic_arn=_alarm_topic(told),
+        webhook_ownership=_one_of(told.text("webhook_ownership", OWNERSHIP[0]), OWNERSHIP, "webhook_ownership"),
     )
 
 

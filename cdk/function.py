@@ -56,6 +56,12 @@ class HopFunction(aws_lambda.Function):
         """Make the function; `dead_letters` is for one that is called and not waited for."""
         choices = host.choices
         logs = log_group(scope, "Logs", choices=choices)
+        role = aws_iam.Role(
+            scope,
+            "Role",
+            assumed_by=aws_iam.ServicePrincipal("lambda.amazonaws.com"),
+            description=f"What the hop {hop} may do",
+        )
         super().__init__(
             scope,
             "Function",
@@ -64,12 +70,7 @@ class HopFunction(aws_lambda.Function):
             architecture=ARCHITECTURES[choices.architecture],
             handler=f"functions.{hop}.handler.handler",
             code=host.code,
-            role=aws_iam.Role(
-                scope,
-                "Role",
-                assumed_by=aws_iam.ServicePrincipal("lambda.amazonaws.com"),
-                description=f"What the hop {hop} may do",
-            ),
+            role=role,
             timeout=timeout,
             memory_size=memory,
             log_group=logs,
@@ -77,12 +78,21 @@ class HopFunction(aws_lambda.Function):
             dead_letter_queue=dead_letters,
             environment={str(name): value for name, value in {Variable.STAGE: choices.stage, **environment}.items()},
         )
+        self.own_role = role
         self.may("logs:CreateLogStream", "logs:PutLogEvents", on=logs.log_group_arn)
 
-    def may(self, *actions: str, on: str, purpose: str | None = None) -> None:
-        """Allow these actions on one resource; `purpose` binds the use of a key to that encryption context."""
-        conditions = {"StringEquals": {"kms:EncryptionContext:purpose": purpose}} if purpose else None
-        self.add_to_role_policy(aws_iam.PolicyStatement(actions=list(actions), resources=[on], conditions=conditions))
+    def may(self, *actions: str, on: str, purpose: str | None = None, passed_to: str | None = None) -> None:
+        """Allow these actions on one resource.
+
+        `purpose` binds the use of a key to that encryption context, `passed_to` that of a role to one service.
+        """
+        bounds = {"kms:EncryptionContext:purpose": purpose, "iam:PassedToService": passed_to}
+        conditions = {"StringEquals": {key: value for key, value in bounds.items() if value}}
+        self.add_to_role_policy(
+            aws_iam.PolicyStatement(
+                actions=list(actions), resources=[on], conditions=conditions if conditions["StringEquals"] else None
+            )
+        )
 
 
 def rules(choices: Choices) -> dict[Variable, str]:

@@ -38,6 +38,7 @@ class A2aServerless(Stack):
         self.expire = Expire(self, "Expire", host=host, tasks=self.tasks)
         self.await_input = AwaitInput(self, "AwaitInput", host=host, tasks=self.tasks, expire=self.expire.function)
         self.notify = Notify(self, "Notify", host=host, tasks=self.tasks, sealing=self.sealing)
+        self.notify.let_ask(self.api.function)
         effects = Effects(self.run_turn.queue, self.notify.queue, self.await_input.machine)
         self.relay = Relay(self, "Relay", host=host, tasks=self.tasks, effects=effects)
         self.sweep = Sweep(self, "Sweep", host=host, tasks=self.tasks, effects=effects, sealing=self.sealing)
@@ -85,6 +86,8 @@ class A2aServerless(Stack):
                 "Sweep": self.sweep.dead_letters,
             },
             relay=self.relay.function,
+            notify=self.notify.function,
+            stage=choices.stage,
             machine=self.await_input.machine,
             http=self.front_door.http,
         )

@@ -14,6 +14,8 @@ from a2a_serverless.aws.settings import (
     PARTITION_KEY,
     SORT_KEY,
     TTL_ATTRIBUTE,
+    WEBHOOK_INDEX,
+    WEBHOOK_INDEX_PARTITION,
     Variable,
 )
 
@@ -55,6 +57,12 @@ class Tasks(Construct):
             index_name=DUE_INDEX,
             partition_key=_text(DUE_INDEX_PARTITION),
             sort_key=_text(DUE_INDEX_SORT),
+            projection_type=aws_dynamodb.ProjectionType.KEYS_ONLY,
+        )
+        self.table.add_global_secondary_index(  # for the operator's command line: no function may read it
+            index_name=WEBHOOK_INDEX,
+            partition_key=_text(WEBHOOK_INDEX_PARTITION),
+            sort_key=_text(SORT_KEY),
             projection_type=aws_dynamodb.ProjectionType.KEYS_ONLY,
         )
 

@@ -1,4 +1,5 @@
-"""Alarms on what should never happen by itself: dead letters, a relay that falls behind, waits that break, 5xx."""
+"""Alarms on what should never happen by itself: dead letters, webhooks that are given up or switched off, a relay that
+falls behind, waits that break, 5xx."""
 
 from collections.abc import Mapping
 
@@ -8,6 +9,7 @@ from aws_cdk import (
     aws_cloudwatch,
     aws_cloudwatch_actions,
     aws_lambda,
+    aws_logs,
     aws_sns,
     aws_sqs,
     aws_stepfunctions,
@@ -15,6 +17,12 @@ from aws_cdk import (
 from constructs import Construct
 
 FIVE_MINUTES = Duration.minutes(5)
+
+WEBHOOK_ALERTS = {
+    "exhausted": "a nudge was given up after its last attempt; it lies in the dead letters of Notify",
+    "disabled": "a webhook was switched off: it was gone, asked for it, or failed for days",
+}
+"""Of the alerts that `notify` logs (`core.delivery_health.Alert`), those that wake somebody."""
 
 
 class Watch(Construct):
@@ -28,6 +36,8 @@ class Watch(Construct):
         topic_arn: str,
         dead_letters: Mapping[str, aws_sqs.Queue],
         relay: aws_lambda.Function,
+        notify: aws_lambda.Function,
+        stage: str,
         machine: aws_stepfunctions.StateMachine,
         http: aws_apigatewayv2.HttpApi,
     ) -> None:
@@ -49,8 +59,25 @@ class Watch(Construct):
             least=Duration.minutes(5).to_milliseconds(),
             says="changes wait in the table's stream, so nudges and waits are late",
         )
+        self._watch_webhooks(notify, stage)
         self._alarm("WaitsBroken", machine.metric_failed(period=FIVE_MINUTES), says="a wait ended without its deadline")
         self._alarm("ServerErrors", http.metric_server_error(period=FIVE_MINUTES), says="the API answered with 5xx")
+
+    def _watch_webhooks(self, notify: aws_lambda.Function, stage: str) -> None:
+        """Count the alerts in the log of `notify`, each kind for itself."""
+        counted = aws_logs.MetricFilter(
+            self,
+            "WebhookAlerts",
+            log_group=notify.log_group,
+            filter_pattern=aws_logs.FilterPattern.exists("$.alert"),
+            metric_namespace=f"A2aServerless/{stage}",
+            metric_name="WebhookAlerts",
+            metric_value="1",
+            dimensions={"alert": "$.alert"},
+        )
+        for alert, says in WEBHOOK_ALERTS.items():
+            metric = counted.metric(period=FIVE_MINUTES, statistic="Sum", dimensions_map={"alert": alert})
+            self._alarm(f"Webhooks{alert.capitalize()}", metric, says=says)
 
     def _alarm(self, name: str, metric: aws_cloudwatch.Metric, *, says: str, least: float = 1) -> None:
         alarm = metric.create_alarm(

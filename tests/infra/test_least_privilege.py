@@ -11,10 +11,13 @@ LOGS = {
     "Sweep": "SweepLogs.Arn",
 }
 
+SCHEDULES = "arn:AWS::Partition:scheduler:AWS::Region:AWS::AccountId:schedule"
+
 ROLES = {
     "ApiRole": {
-        "TasksTable.Arn": "dynamodb: DeleteItem GetItem PutItem Query UpdateItem",
+        "TasksTable.Arn": "dynamodb: BatchGetItem DeleteItem GetItem PutItem Query UpdateItem",
         "TasksTable.Arn/index/by_owner": "dynamodb: Query",
+        "NotifyNudges.Arn": "sqs: SendMessage",
         "SealingKey.Arn for push-secrets": "kms: Encrypt GenerateDataKey",
     },
     "RunTurnRole": {
@@ -41,8 +44,13 @@ ROLES = {
         "TasksTable.Arn": "dynamodb: GetItem PutItem Query UpdateItem",
         "NotifyNudges.Arn": "sqs: DeleteMessage GetQueueAttributes ReceiveMessage SendMessage",
         "NotifyDeadLetters.Arn": "sqs: SendMessage",
+        f"{SCHEDULES}/NotifyLaterGroup/*": "scheduler: CreateSchedule DeleteSchedule UpdateSchedule",
+        "NotifyLaterRole.Arn for scheduler.amazonaws.com": "iam: PassRole",
         "SealingKey.Arn for push-secrets": "kms: Decrypt",
         "SealingKey.Arn for signing-keys": "kms: Decrypt GenerateDataKeyPair GenerateDataKeyPairWithoutPlaintext",
+    },
+    "NotifyLaterRole": {
+        "NotifyNudges.Arn": "sqs: SendMessage",
     },
     "SweepRole": {
         "TasksTable.Arn": "dynamodb: GetItem PutItem Query UpdateItem",
@@ -62,13 +70,13 @@ def test_every_role_may_do_what_its_hop_needs_and_nothing_else(every: Template) 
     assert _granted(every) == {role: {**grants, **own_logs.get(role, {})} for role, grants in ROLES.items()}
 
 
-def test_no_statement_of_a_role_has_a_wildcard(every: Template) -> None:
+def test_no_statement_of_a_role_has_a_wildcard_but_for_the_schedules_of_the_one_group(every: Template) -> None:
     for role, statement in every.statements():
         assert statement["Effect"] == "Allow"
         assert "NotAction" not in statement
         assert "NotResource" not in statement
         for text in _list(statement["Action"]) + _list(statement["Resource"]):
-            assert "*" not in text, f"{role} may {statement}"
+            assert "*" not in text.removeprefix(f"{SCHEDULES}/NotifyLaterGroup/*"), f"{role} may {statement}"
 
 
 def test_nothing_is_granted_by_a_policy_of_aws_or_inside_a_role(every: Template) -> None:
@@ -84,7 +92,16 @@ def test_a_role_is_taken_by_one_service_alone(every: Template) -> None:
     }
 
     assert taken.pop("AwaitInputRole") == [({"Service": "states.amazonaws.com"}, "sts:AssumeRole")]
+    assert taken.pop("NotifyLaterRole") == [({"Service": "scheduler.amazonaws.com"}, "sts:AssumeRole")]
     assert set(map(str, taken.values())) == {"[({'Service': 'lambda.amazonaws.com'}, 'sts:AssumeRole')]"}
+
+
+def test_schedules_of_this_group_alone_may_take_the_role_that_brings_nudges_back(every: Template) -> None:
+    (trust,) = every.of_type("AWS::IAM::Role")["NotifyLaterRole"]["AssumeRolePolicyDocument"]["Statement"]
+
+    assert trust["Condition"] == {
+        "StringEquals": {"aws:SourceAccount": "AWS::AccountId", "aws:SourceArn": "NotifyLaterGroup.Arn"}
+    }
 
 
 def test_functions_are_called_from_outside_by_this_api_and_this_rule_alone(every: Template) -> None:
@@ -145,6 +162,8 @@ def _purpose(statement: Json) -> str:
             return ""
         case {"StringEquals": {"kms:EncryptionContext:purpose": str(purpose)}}:
             return f" for {purpose}"
+        case {"StringEquals": {"iam:PassedToService": str(service)}}:
+            return f" for {service}"
         case other:
             return f" if {other}"
 

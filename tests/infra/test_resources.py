@@ -3,6 +3,7 @@
 import pytest
 
 from a2a_serverless.aws.settings import Settings, Variable
+from a2a_serverless.core.delivery_health import Alert
 from tests.infra.template import Template
 
 HOP = {
@@ -35,7 +36,8 @@ RESOURCES = {
     "Relay": HOP | DEAD_LETTERS | {"FromTable": "Lambda::EventSourceMapping"},
     "Notify": HOP
     | DEAD_LETTERS
-    | {"Nudges": "SQS::Queue", "NudgesPolicy": "SQS::QueuePolicy", "FunctionFromQueue": "Lambda::EventSourceMapping"},
+    | {"Nudges": "SQS::Queue", "NudgesPolicy": "SQS::QueuePolicy", "FunctionFromQueue": "Lambda::EventSourceMapping"}
+    | {"LaterGroup": "Scheduler::ScheduleGroup", "LaterRole": "IAM::Role", "LaterRoleDefaultPolicy": "IAM::Policy"},
     "Sweep": HOP
     | DEAD_LETTERS
     | {
@@ -51,9 +53,12 @@ RESOURCES = {
             "RelayBehind",
             "WaitsBroken",
             "ServerErrors",
+            "WebhooksExhausted",
+            "WebhooksDisabled",
         ),
         "CloudWatch::Alarm",
-    ),
+    )
+    | {"WebhookAlerts": "Logs::MetricFilter"},
 }
 """By part of the stack. A resource that is not in this table is one that nobody asked for."""
 
@@ -77,6 +82,8 @@ TOLD = {
         Variable.TABLE,
         Variable.SEALING_KEY,
         Variable.ALLOW_PRIVATE_WEBHOOKS,
+        Variable.WEBHOOK_OWNERSHIP,
+        Variable.NUDGES_QUEUE,
     },
     "RunTurnFunction": RULES
     | {
@@ -101,6 +108,9 @@ TOLD = {
         Variable.TABLE,
         Variable.NUDGES_QUEUE,
         Variable.NUDGES_DEAD_LETTERS,
+        Variable.NUDGES_QUEUE_ARN,
+        Variable.SCHEDULE_GROUP,
+        Variable.SCHEDULE_ROLE,
         Variable.SEALING_KEY,
         Variable.ALLOW_PRIVATE_WEBHOOKS,
     },
@@ -204,6 +214,8 @@ def test_a_list_reads_heads_and_a_sweep_reads_keys(every: Template) -> None:
     assert indexes["by_owner"]["Projection"]["ProjectionType"] == "INCLUDE"
     assert [key["AttributeName"] for key in indexes["due"]["KeySchema"]] == ["due_shard", "due_at"]
     assert indexes["due"]["Projection"] == {"ProjectionType": "KEYS_ONLY"}
+    assert [key["AttributeName"] for key in indexes["webhooks"]["KeySchema"]] == ["webhook_of", "sk"]
+    assert indexes["webhooks"]["Projection"] == {"ProjectionType": "KEYS_ONLY"}
 
 
 def test_what_is_stored_on_aws_outlives_the_stack_and_what_a_local_run_stores_does_not(
@@ -345,6 +357,23 @@ def test_alarms_reach_the_topic_that_was_named(local: Template, production: Temp
 
     assert all(alarm["AlarmActions"] == [topic] for alarm in production.of_type("AWS::CloudWatch::Alarm").values())
     assert all("AlarmActions" not in alarm for alarm in local.of_type("AWS::CloudWatch::Alarm").values())
+
+
+def test_webhooks_that_are_given_up_or_switched_off_wake_somebody(every: Template) -> None:
+    (counted,) = every.of_type("AWS::Logs::MetricFilter").values()
+    (metric,) = counted["MetricTransformations"]
+    alarms = every.of_type("AWS::CloudWatch::Alarm")
+    watched = {
+        each["Dimensions"][0]["Value"]: (each["Namespace"], each["MetricName"], each["Dimensions"][0]["Name"])
+        for name, each in alarms.items()
+        if name.startswith("WatchWebhooks")
+    }
+
+    assert counted["LogGroupName"] == "NotifyLogs"
+    assert counted["FilterPattern"] == '{ $.alert = "*" }'
+    assert metric["Dimensions"] == [{"Key": "alert", "Value": "$.alert"}]
+    assert set(watched) == {Alert.EXHAUSTED, Alert.DISABLED}
+    assert set(watched.values()) == {(metric["MetricNamespace"], metric["MetricName"], "alert")}
 
 
 def test_a_deployment_cannot_turn_authentication_off_by_a_parameter(local: Template, production: Template) -> None:
