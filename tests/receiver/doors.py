@@ -39,8 +39,16 @@ def starlette(receiver: Receiver, sent: Sent) -> tuple[int, bytes]:
     return asyncio.run(_call_asgi(app, sent, receiver.max_body))
 
 
+def on_the_wire(text: str) -> bytes:
+    """The bytes of a header: Latin-1, or UTF-8 from a client that does not know better."""
+    try:
+        return text.encode("latin-1")
+    except UnicodeEncodeError:
+        return text.encode("utf-8")
+
+
 def asgi_scope(sent: Sent) -> dict[str, Any]:
-    headers = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in sent.headers]
+    headers = [(on_the_wire(name).lower(), on_the_wire(value)) for name, value in sent.headers]
     return {
         "type": "http",
         "asgi": {"version": "3.0"},
@@ -119,7 +127,8 @@ def wsgi_environ(sent: Sent, cap: int) -> dict[str, Any]:
         "HTTP_HOST": "rx.example.com",
     }
     for name, value in sent.headers:
-        key = name.upper().replace("-", "_")
+        key = on_the_wire(name).decode("latin-1").upper().replace("-", "_")
+        value = on_the_wire(value).decode("latin-1")  # noqa: PLW2901  what a WSGI server makes of it
         key = key if key in ("CONTENT_TYPE", "CONTENT_LENGTH") else f"HTTP_{key}"
         environ[key] = f"{environ[key]},{value}" if key in environ else value
     if "CONTENT_LENGTH" not in environ:  # then the body came in chunks, and the server knows where it ends
@@ -206,7 +215,7 @@ def _call_lambda(receiver: Receiver, sent: Sent, event: Mapping[str, Any]) -> tu
 def _merged(sent: Sent) -> dict[str, str]:
     merged: dict[str, str] = {}
     for name, value in sent.headers:
-        key = name.lower()
+        key = name.lower() if name.isascii() else name
         merged[key] = f"{merged[key]},{value}" if key in merged else value
     return merged
 

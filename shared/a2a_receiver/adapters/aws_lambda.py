@@ -10,15 +10,24 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import urlencode
 
 from a2a_receiver.adapters.wsgi import synchronous
 from a2a_receiver.answer import Response
+from a2a_receiver.nudge import Nudge
 from a2a_receiver.receiver import Receiver
 
 Event = Mapping[str, Any]
 Handler = Callable[[Event, object], dict[str, Any]]
+
+
+class SqsClient(Protocol):
+    """What is used of a `boto3` SQS client."""
+
+    def send_message(self, **kwargs: Any) -> Any:
+        """SendMessage."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +49,15 @@ def push_handler(receiver: Receiver, *, clock: Callable[[], float] = time.time) 
         return _to_event(_answer(receiver, event, clock), event)
 
     return handle
+
+
+def to_queue(queue_url: str, client: SqsClient) -> Callable[[Nudge], None]:
+    """An enqueue that sends nudges to an SQS queue; the worker reads each with `Nudge.from_json(record["body"])`."""
+
+    def enqueue(nudge: Nudge) -> None:
+        client.send_message(QueueUrl=queue_url, MessageBody=nudge.to_json())
+
+    return enqueue
 
 
 def _answer(receiver: Receiver, event: Event, clock: Callable[[], float]) -> Response:
