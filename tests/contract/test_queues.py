@@ -120,20 +120,23 @@ def test_a_partial_batch_response_is_read_as_lambda_reads_it(response: object, f
 
 
 def test_a_handler_may_hide_its_message_longer_while_it_works_and_it_is_deleted_on_success(cloud: Cloud) -> None:
-    queue = cloud.queue(VisibilityTimeout="1")
+    queue = cloud.queue(VisibilityTimeout="2")
     function = cloud.function(
         "import boto3, time\n"
+        "sqs = boto3.client('sqs')\n"
         "def handler(event, context):\n"
         "    record = event['Records'][0]\n"
-        "    report(record['attributes']['ApproximateReceiveCount'])\n"
-        "    boto3.client('sqs').change_message_visibility(\n"
+        "    if record['body'] == 'warm': return report('warm')\n"
+        "    sqs.change_message_visibility(\n"
         "        QueueUrl=os.environ['QUEUE'], ReceiptHandle=record['receiptHandle'], VisibilityTimeout=30)\n"
-        "    time.sleep(1.5)\n"
+        "    report(record['attributes']['ApproximateReceiveCount'])\n"
+        "    time.sleep(2.5)\n"
         "    report('done')\n",
         env={"QUEUE": queue.url},
-        timeout=10,
     )
+    cloud.send(queue, "warm")
     cloud.map_queue(queue, function)
+    assert cloud.reports.next() == "warm"
 
     cloud.send(queue, "long work")
 

@@ -306,10 +306,10 @@ def test_the_history_of_an_answered_wait_names_every_step(cloud: Cloud) -> None:
     ]  # fmt: skip
 
 
-def test_a_hundred_executions_wait_at_the_same_time(cloud: Cloud) -> None:
+def test_fifty_executions_wait_at_the_same_time(cloud: Cloud) -> None:
     table = cloud.table()
     machine = cloud.machine(awaits_answer(table))
-    tasks = [f"task-{number}" for number in range(100)]
+    tasks = [f"task-{number}" for number in range(50)]
     for task in tasks:
         cloud.put(table, task, wait_number=1)
 

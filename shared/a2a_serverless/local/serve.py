@@ -8,7 +8,7 @@ Environment:
     STRICT_IAM  `1`: every call needs the permission that the template gives
     STATE_DIR   folder that keeps the stack's state, also over a hard kill; default: nothing is kept
     LOG_LEVEL   level of the engine's own log on stderr, default WARNING
-    LOCAL_LAMBDA_WORKERS  concurrent environments per function, default 4
+    LOCAL_LAMBDA_WORKERS  usual environments per function, default 4; long work gets more, one by one
     A2A_ENV_*   set the variable * for every function, in place of the template's value
 
 Prints one line `READY {"url": ..., "aws_endpoint": ..., "agents": [...]}` on stdout once the stack answers; says on
@@ -78,7 +78,7 @@ class Settings:
             strict_iam=_one_of(env, "STRICT_IAM", ("0", "1")) == "1",
             state_dir=Path(state_dir).absolute() if state_dir else None,
             log_level=env.get("LOG_LEVEL", "WARNING").upper(),
-            workers=_number(env, "LOCAL_LAMBDA_WORKERS", 4),
+            workers=_number(env, "LOCAL_LAMBDA_WORKERS", 4, least=1),
             overlay={k.removeprefix("A2A_ENV_"): v for k, v in env.items() if k.startswith("A2A_ENV_")},
             assembly=Path(given) if given else None,
         )
@@ -171,10 +171,10 @@ def _say_ready(ready: Mapping[str, object]) -> None:
     print(f"READY {json.dumps(ready)}", flush=True)
 
 
-def _number(env: Mapping[str, str], name: str, default: int) -> int:
+def _number(env: Mapping[str, str], name: str, default: int, *, least: int = 0) -> int:
     value = env.get(name) or str(default)
-    if not value.isdecimal():
-        raise SettingError(f"{name}={value} is no number")
+    if not value.isdecimal() or int(value) < least:
+        raise SettingError(f"{name}={value} is no number of {least} or more")
     return int(value)
 
 

@@ -72,7 +72,7 @@ def test_an_agent_that_is_not_there_is_named_with_the_places_that_were_searched(
     [
         ("AGENT", "freight", "AGENT=freight is no import string"),
         ("AGENT", "a=x.y:z,a=x.w:z", "the agent name a comes twice"),
-        ("PORT", "http", "PORT=http is no number"),
+        ("PORT", "http", "PORT=http is no number of 0 or more"),
         ("PORT", "70000", "70000 is no port"),
         ("AUTH", "yes", "AUTH=yes is unknown: it should be none or dev"),
         ("STRICT_IAM", "maybe", "STRICT_IAM=maybe is unknown"),
