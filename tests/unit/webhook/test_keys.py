@@ -1,5 +1,6 @@
 """Rotation, with the clock in hand."""
 
+import dataclasses
 import datetime as dt
 import json
 
@@ -56,6 +57,16 @@ def test_a_withdrawn_key_signs_no_more() -> None:
     assert key_in_use(keys, Algorithm.STRICT, now=NOW).kid == "bad"
     assert key_in_use(keys, Algorithm.STRICT, now=NOW + SECOND).kid == "old"
     assert _kids(keys, NOW + KEEP_AFTER + SECOND) == []
+
+
+def test_the_algorithms_rotate_apart() -> None:
+    strict = _key("es", NOW - 90 * DAY)
+    compat = dataclasses.replace(_key("rs", NOW - DAY), algorithm=Algorithm.COMPAT)
+
+    assert key_in_use((strict, compat), Algorithm.STRICT, now=NOW) is strict
+    assert key_in_use((strict, compat), Algorithm.COMPAT, now=NOW) is compat
+    assert _kids((strict, compat), NOW + 100 * DAY) == ["es", "rs"]
+    assert next_first_use((strict,), Algorithm.COMPAT, now=NOW) == next_first_use((), Algorithm.COMPAT, now=NOW)
 
 
 def test_without_a_key_nothing_is_signed() -> None:
