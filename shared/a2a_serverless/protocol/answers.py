@@ -8,7 +8,7 @@ from typing import Final, assert_never
 
 from a2a_serverless.app.ports import Position
 from a2a_serverless.errors import UnsupportedOperation
-from a2a_serverless.protocol.results import Deleted, ExtendedCard, Listed, PushConfigs, Result, Sent
+from a2a_serverless.protocol.results import Deleted, ExtendedCard, Extra, Listed, PushConfigs, Result, Sent
 from a2a_serverless.protocol.strict_json import text_of
 from a2a_serverless.types import (
     Message,
@@ -48,7 +48,7 @@ def result_text(result: Result) -> str:
             return f'{{"configs":[{",".join(config.to_json() for config in configs)}],"nextPageToken":""}}'
         case Deleted():
             return "{}"
-        case ExtendedCard(wire):
+        case ExtendedCard(wire) | Extra(wire):
             return text_of(wire)
         case _:
             assert_never(result)

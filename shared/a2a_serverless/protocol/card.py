@@ -7,10 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from a2a_serverless.app.deliveries import DELIVERIES_EXTENSION_URI
 from a2a_serverless.app.host import Host
 from a2a_serverless.core.head import PUSH_NUDGE_KEY, WAIT_EXTENSION_URI
 from a2a_serverless.core.push import WireVersion
 from a2a_serverless.protocol.authentication import Security
+from a2a_serverless.protocol.operations import OPERATIONS
 from a2a_serverless.types import AgentCapabilities, AgentCard, AgentExtension, AgentInterface, JsonObject
 
 JSON_RPC: Final = "JSONRPC"
@@ -77,6 +79,8 @@ def extensions(host: Host, deployment: Deployment) -> tuple[AgentExtension, ...]
     own = [_wait_extension()]
     if host.push_supported:
         own.append(_push_extension(deployment))
+    if host.push_supported and host.desk is not None:
+        own.append(_deliveries_extension())
     written = host.card.capabilities.extensions
     named = {extension.uri for extension in written}
     return (*written, *(extension for extension in own if extension.uri not in named))
@@ -100,6 +104,18 @@ def _push_extension(deployment: Deployment) -> AgentExtension:
             "jwksUri": deployment.public_url + JWKS_PATH,
             "algs": ["ES256"],
             "header": "A2A-Push-Signature",
+        },
+    )
+
+
+def _deliveries_extension() -> AgentExtension:
+    ours = [operation.v1 for operation in OPERATIONS if operation.extension == DELIVERIES_EXTENSION_URI]
+    return AgentExtension(
+        uri=DELIVERIES_EXTENSION_URI,
+        description="The owner of a webhook sees what became of its nudges, has one sent again, and has a test sent.",
+        params={
+            "methods": [spelling.method for spelling in ours],
+            "routes": [route for spelling in ours for route in spelling.routes],
         },
     )
 

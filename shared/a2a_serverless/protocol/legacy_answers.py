@@ -4,7 +4,7 @@ from typing import assert_never
 
 from a2a_serverless.protocol import answers
 from a2a_serverless.protocol import legacy_objects as v03
-from a2a_serverless.protocol.results import Deleted, ExtendedCard, Listed, PushConfigs, Result, Sent
+from a2a_serverless.protocol.results import Deleted, ExtendedCard, Extra, Listed, PushConfigs, Result, Sent
 from a2a_serverless.protocol.strict_json import text_of
 from a2a_serverless.types import (
     JsonObject,
@@ -32,7 +32,7 @@ def result_text(result: Result) -> str:
             return text_of([v03.push_config(config) for config in configs])
         case Deleted():
             return "null"
-        case ExtendedCard(wire):
+        case ExtendedCard(wire) | Extra(wire):
             return text_of(wire)
         case _:
             assert_never(result)

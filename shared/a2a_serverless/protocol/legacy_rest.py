@@ -14,7 +14,7 @@ from pydantic.alias_generators import to_camel
 from a2a_serverless.protocol import legacy_answers
 from a2a_serverless.protocol import legacy_objects as v03
 from a2a_serverless.protocol import legacy_requests as requests
-from a2a_serverless.protocol.results import Deleted, ExtendedCard, Listed, PushConfigs, Result, Sent
+from a2a_serverless.protocol.results import Deleted, ExtendedCard, Extra, Listed, PushConfigs, Result, Sent
 from a2a_serverless.protocol.strict_json import text_of
 from a2a_serverless.types import A2AModel, JsonObject, StreamEvent, Task, TaskPushNotificationConfig, TaskState
 
@@ -187,7 +187,7 @@ def result_text(result: Result) -> str:
             return text_of({"configs": [_push_config(config) for config in configs], "nextPageToken": ""})
         case Deleted():
             return "{}"
-        case ExtendedCard(wire):
+        case ExtendedCard(wire) | Extra(wire):
             return text_of(wire)
         case _:
             assert_never(result)

@@ -7,10 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
+from a2a_serverless.app.deliveries import DELIVERIES_EXTENSION_URI
 from a2a_serverless.core.push import WireVersion
+from a2a_serverless.protocol import delivery_calls, use_cases
 from a2a_serverless.protocol import legacy_requests as v03
 from a2a_serverless.protocol import requests as v1
-from a2a_serverless.protocol import use_cases
 from a2a_serverless.protocol.results import Result, Streamed
 from a2a_serverless.protocol.use_cases import Call
 from a2a_serverless.types import A2AModel
@@ -42,6 +43,8 @@ class Operation(Generic[Request]):
     """Whether it answers with `Streamed`."""
     sends: bool = False
     """Whether it brings a message, so that extensions the agent insists on must be active (SPEC 3.3.4)."""
+    extension: str = ""
+    """The URI of the extension that it belongs to; empty for those of the specification (topics/extensions)."""
 
     @property
     def name(self) -> str:
@@ -137,6 +140,24 @@ OPERATIONS: Final[tuple[Operation[Any], ...]] = (
             v03.ExtendedCardParams,
             ("GET /v1/card", "GET /agent/authenticatedExtendedCard"),
         ),
+    ),
+    Operation(
+        delivery_calls.list_deliveries,
+        Spelling("deliveries/list", v1.ListDeliveriesRequest, (f"GET {_CONFIGS}/{{id}}/deliveries",)),
+        Spelling("", v1.ListDeliveriesRequest, ()),
+        extension=DELIVERIES_EXTENSION_URI,
+    ),
+    Operation(
+        delivery_calls.redeliver,
+        Spelling("deliveries/redeliver", v1.RedeliverRequest, (f"POST {_CONFIGS}/{{id}}:redeliver",)),
+        Spelling("", v1.RedeliverRequest, ()),
+        extension=DELIVERIES_EXTENSION_URI,
+    ),
+    Operation(
+        delivery_calls.ping,
+        Spelling("deliveries/ping", v1.PingRequest, (f"POST {_CONFIGS}/{{id}}:ping",)),
+        Spelling("", v1.PingRequest, ()),
+        extension=DELIVERIES_EXTENSION_URI,
     ),
 )
 

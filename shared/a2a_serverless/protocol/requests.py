@@ -153,6 +153,23 @@ class ExtendedCardRequest(A2AModel):
     tenant: StrictStr = ""
 
 
+class ListDeliveriesRequest(NamedPushConfigRequest):
+    """What became of the nudges of a config (extension `deliveries`)."""
+
+    page_size: PageSize | None = None
+    page_token: StrictStr = ""
+
+
+class RedeliverRequest(NamedPushConfigRequest):
+    """Send a nudge again: the one of this id, or the newest (extension `deliveries`)."""
+
+    message_id: StrictStr = ""
+
+
+class PingRequest(NamedPushConfigRequest):
+    """Send a test (extension `deliveries`)."""
+
+
 Tenanted = (
     SendMessageRequest
     | GetTaskRequest
@@ -163,5 +180,8 @@ Tenanted = (
     | PushConfigRequest
     | ListPushConfigsRequest
     | ExtendedCardRequest
+    | ListDeliveriesRequest
+    | RedeliverRequest
+    | PingRequest
 )
 """Any request; each may name a tenant (SPEC 9, multi-tenancy)."""

@@ -44,10 +44,17 @@ class ExtendedCard:
 
 
 @dataclass(frozen=True, slots=True)
+class Extra:
+    """What an operation of an extension answers; every version says it alike."""
+
+    wire: JsonObject
+
+
+@dataclass(frozen=True, slots=True)
 class Streamed:
     """The events of a stream, in their order."""
 
     events: Iterator[StreamEvent]
 
 
-Result = Task | Sent | Listed | TaskPushNotificationConfig | PushConfigs | Deleted | ExtendedCard
+Result = Task | Sent | Listed | TaskPushNotificationConfig | PushConfigs | Deleted | ExtendedCard | Extra

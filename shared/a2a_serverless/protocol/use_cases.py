@@ -57,7 +57,7 @@ def send_streaming_message(call: Call, request: SendMessageRequest) -> Streamed:
 
 def get_task(call: Call, request: GetTaskRequest) -> Task:
     """GetTask."""
-    return read.get(call.host, call.caller, _task_id(request.id), history_length=request.history_length)
+    return read.get(call.host, call.caller, known_task_id(request.id), history_length=request.history_length)
 
 
 def list_tasks(call: Call, request: ListTasksRequest) -> Listed:
@@ -86,13 +86,13 @@ def list_tasks(call: Call, request: ListTasksRequest) -> Listed:
 
 def cancel_task(call: Call, request: CancelTaskRequest) -> Task:
     """CancelTask."""
-    return app_cancel.cancel(call.host, call.caller, _task_id(request.id))
+    return app_cancel.cancel(call.host, call.caller, known_task_id(request.id))
 
 
 def subscribe_to_task(call: Call, request: SubscribeToTaskRequest) -> Streamed:
     """SubscribeToTask. In 0.3 a finished task is shown once more (its proto), in 1.0 it is an error (SPEC 3.1.6)."""
     _check_streaming(call)
-    task_id = _task_id(request.id)
+    task_id = known_task_id(request.id)
     try:
         return Streamed(subscribe.subscribe(call.host, call.caller, task_id))
     except UnsupportedOperation:
@@ -103,12 +103,12 @@ def subscribe_to_task(call: Call, request: SubscribeToTaskRequest) -> Streamed:
 
 def create_push_config(call: Call, request: CreatePushConfigRequest) -> TaskPushNotificationConfig:
     """CreateTaskPushNotificationConfig."""
-    return push_configs.create(call.host, call.caller, _task_id(request.task_id), request, call.version)
+    return push_configs.create(call.host, call.caller, known_task_id(request.task_id), request, call.version)
 
 
 def get_push_config(call: Call, request: PushConfigRequest) -> TaskPushNotificationConfig:
     """GetTaskPushNotificationConfig."""
-    task_id = _task_id(request.task_id)
+    task_id = known_task_id(request.task_id)
     if call.version is WireVersion.V1_0:
         return push_configs.get(call.host, call.caller, task_id, request.id)
     return _config_of_03(push_configs.list_all(call.host, call.caller, task_id), task_id, request.id)
@@ -134,12 +134,12 @@ def list_push_configs(call: Call, request: ListPushConfigsRequest) -> PushConfig
     """ListTaskPushNotificationConfigs."""
     if request.page_token:
         raise InvalidParams.of("pageToken", "must be empty: there is one page")
-    return PushConfigs(push_configs.list_all(call.host, call.caller, _task_id(request.task_id)))
+    return PushConfigs(push_configs.list_all(call.host, call.caller, known_task_id(request.task_id)))
 
 
 def delete_push_config(call: Call, request: PushConfigRequest) -> Deleted:
     """DeleteTaskPushNotificationConfig."""
-    push_configs.delete(call.host, call.caller, _task_id(request.task_id), request.id)
+    push_configs.delete(call.host, call.caller, known_task_id(request.task_id), request.id)
     return Deleted()
 
 
@@ -156,7 +156,7 @@ def get_extended_card(call: Call, request: ExtendedCardRequest) -> ExtendedCard:
 
 def _send_request(call: Call, request: SendMessageRequest) -> send.SendRequest:
     if request.message.task_id:
-        _task_id(request.message.task_id)
+        known_task_id(request.message.task_id)
     configuration = request.configuration
     return send.SendRequest(
         message=request.message,
@@ -171,8 +171,12 @@ def _send_request(call: Call, request: SendMessageRequest) -> send.SendRequest:
     )
 
 
-def _task_id(wanted: str) -> str:
-    """An id that cannot be ours is like any other that is not there, and never reaches the store."""
+def known_task_id(wanted: str) -> str:
+    """An id that cannot be ours is like any other that is not there, and never reaches the store.
+
+    Raises:
+        TaskNotFound: it cannot be.
+    """
     if not _TASK_ID.fullmatch(wanted):
         raise TaskNotFound
     return wanted

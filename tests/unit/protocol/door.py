@@ -8,6 +8,7 @@ from typing import Any
 
 from a2a_serverless import Agent, AgentCard, AgentExtension, AgentSkill, InboundMessage, Turn
 from a2a_serverless.app.callbacks import Callbacks
+from a2a_serverless.app.deliveries import Desk
 from a2a_serverless.app.host import Host
 from a2a_serverless.app.relay import Relay, relay_change
 from a2a_serverless.app.run_turn import Runner, run_turn
@@ -162,6 +163,14 @@ class Backstage:
             ids=self.ids,
             pause=self.pause,
             push_supported=push_supported,
+            desk=Desk(
+                tasks=self.tasks,
+                push=self.tasks,
+                deliveries=self.tasks,
+                nudges=self.queues,
+                clock=self.clock,
+                ids=self.ids,
+            ),
         )
 
     def pause(self, seconds: float) -> None:

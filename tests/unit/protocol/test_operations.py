@@ -30,7 +30,7 @@ PROTOCOL = ROOT / "shared" / "a2a_serverless" / "protocol"
 
 
 def test_it_has_the_eleven_operations_of_one_zero() -> None:
-    assert [operation.name for operation in OPERATIONS] == [
+    assert [operation.name for operation in OPERATIONS if not operation.extension] == [
         "SendMessage",
         "SendStreamingMessage",
         "GetTask",
@@ -43,6 +43,14 @@ def test_it_has_the_eleven_operations_of_one_zero() -> None:
         "DeleteTaskPushNotificationConfig",
         "GetExtendedAgentCard",
     ]
+
+
+def test_what_it_has_beside_them_belongs_to_an_extension_of_one_zero() -> None:
+    beside = [operation for operation in OPERATIONS if operation.extension]
+
+    assert {operation.extension for operation in beside} == {"https://a2a-serverless.dev/ext/deliveries/v1"}
+    assert [operation.name for operation in beside] == ["deliveries/list", "deliveries/redeliver", "deliveries/ping"]
+    assert all(not operation.v03.method and not operation.v03.routes for operation in beside)
 
 
 def test_it_has_the_ten_methods_of_zero_three() -> None:
