@@ -25,8 +25,10 @@ from a2a_serverless.webhook.url import WebhookUrl, check_url
 
 PUBLIC = "93.184.216.34"
 NAME = "rx.example.com"
-PATIENCE = Limits(connect=1.0, total=2.0, linger=0.2)
-IMPATIENCE = Limits(connect=0.3, total=0.3, linger=0.1)
+PATIENCE = Limits(connect=30.0, total=30.0, linger=0.2)
+"""Nothing that works runs into this, however busy the machine."""
+IMPATIENCE = Limits(connect=1.0, total=1.0, linger=0.2)
+"""For receivers that would take for ever."""
 STRICT = WebhookPolicy()
 LOCAL = WebhookPolicy(allow_private=True)
 ACCEPTED = b"HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n"

@@ -27,6 +27,14 @@ def test_a_receiver_that_repeats_the_token_consents() -> None:
     assert partner.requests[0].startswith(f"GET /p?a=1&validationToken={TOKEN} HTTP/1.1\r\n".encode())
 
 
+def test_the_token_is_the_query_of_a_url_that_has_none() -> None:
+    with receiver(_echo("a%b")) as partner:
+        consent = ask_by_token(_dialler(partner.port), url_of("http://partner/p", LOCAL), token="a%b", user_agent=AGENT)
+
+    assert consent == Consented()
+    assert partner.requests[0].startswith(b"GET /p?validationToken=a%25b HTTP/1.1\r\n")
+
+
 @pytest.mark.parametrize(
     ("body", "status"),
     [("", 200), (TOKEN[:-1], 200), (TOKEN + "x", 200), (TOKEN, 404), (TOKEN, 302), (TOKEN + " " * 200, 200)],

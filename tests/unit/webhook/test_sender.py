@@ -53,6 +53,7 @@ def test_a_decided_nudge_is_signed_and_sent(authority: Authority) -> None:
         sent = _sender(Network(partner.port), authority)(_to_send(_config()), now=NOW)
 
     head, _, body = partner.requests[0].partition(b"\r\n\r\n")
+    assert b"Notification-Token" not in head
     assert (sent.outcome, sent.key_id) == (Answer(status=202), "push-es-1")
     assert json.loads(body)["statusUpdate"]["status"]["state"] == "TASK_STATE_WORKING"
     for header in (

@@ -1,5 +1,6 @@
 """The bytes of a nudge."""
 
+import dataclasses
 import datetime as dt
 import hashlib
 import json
@@ -10,6 +11,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from hypothesis import given
 from hypothesis import strategies as st
 
+from a2a_serverless.core.delivery import NUDGE_EXTENSION_URI
 from a2a_serverless.core.push import WireVersion
 from a2a_serverless.types import TaskState
 from a2a_serverless.webhook.credentials import Authentication, NotificationToken
@@ -32,6 +34,12 @@ def test_a_0_3_config_gets_a_task() -> None:
         b'"timestamp":"2026-11-30T12:00:00.123Z"},"metadata":{"https://a2a-serverless.dev/ext/push-nudge/v1":'
         b'{"nudge":true,"seq":"7"}}}'
     )
+
+
+def test_a_test_says_that_it_is_one() -> None:
+    body = json.loads(nudge_body(dataclasses.replace(nudge(), is_test=True), WireVersion.V1_0))
+
+    assert body["statusUpdate"]["metadata"] == {NUDGE_EXTENSION_URI: {"nudge": True, "seq": "7", "test": True}}
 
 
 def test_every_state_has_its_0_3_name() -> None:
