@@ -39,6 +39,8 @@ class Conformance(Agent):
         ),
     )
 
+    extended_card = card
+
     def run(self, turn: Turn) -> None:
         """Find the scenario and play it."""
         for prefix in sorted(SCENARIOS, key=len, reverse=True):
