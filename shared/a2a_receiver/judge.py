@@ -72,7 +72,9 @@ class Judge:
             return "test"
         if self.memory.has_seen(nudge.message_id, now=now):
             return "duplicate"
-        if nudge.seq is not None and nudge.seq < (self.memory.told_seq(nudge.task_id, now=now) or 0):
+        told = self.memory.told_seq(nudge.task_id, now=now)
+        # Equal too: another push config of yours was told of this very version.
+        if nudge.seq is not None and told is not None and nudge.seq <= told:
             return "stale_noop"
         if self.knows_task is not None and not self.knows_task(nudge.task_id):
             return "unknown_task"

@@ -59,7 +59,7 @@ def asgi_scope(sent: Sent) -> dict[str, Any]:
         "raw_path": urlsplit(sent.url).path.encode(),
         "root_path": "",
         "query_string": sent.query.encode(),
-        "headers": headers,
+        "headers": [(b"host", b"rx.example.com"), *headers],
         "client": ("192.0.2.7", 50000),
         "server": ("rx.example.com", 443),
     }
@@ -72,6 +72,8 @@ async def _call_asgi(app: Any, sent: Sent, cap: int) -> tuple[int, bytes]:
 
     async def receive() -> dict[str, Any]:
         nonlocal given
+        if not chunks:  # all is read: who asks again waits for the client to leave, and it stays
+            await asyncio.Event().wait()
         assert not _says_too_much(sent, cap), "read a body whose length was refused"
         assert given <= cap, "read on beyond the cap"
         chunk = chunks.pop(0)

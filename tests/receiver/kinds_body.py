@@ -109,7 +109,9 @@ def replay_cases() -> Iterator[Case]:
     yield case_of("replay: a retry with its own jti", 202, "duplicate", good(), good(attempt=2))
     yield case_of("replay: an older version", 202, "stale_noop", good(), good(seq=5, message="msg_01JDMSG000"))
     yield case_of("control: a newer version", 202, "accepted", good(), good(seq=8, message="msg_01JDMSG002"))
-    yield case_of("control: the same version told again", 202, "accepted", good(), good(message="msg_01JDMSG002"))
+    yield case_of(
+        "replay: the same version under another id", 202, "stale_noop", good(), good(message="msg_01JDMSG002")
+    )
     yield case_of("replay: unknown task", 202, "unknown_task", good(task="01JDUNKNOWN"))
     anybody = {"known_tasks": None}
     yield case_of("control: whoever's task", 202, "accepted", good(task="01JDUNKNOWN"), fx=anybody)

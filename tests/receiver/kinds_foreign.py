@@ -149,7 +149,12 @@ def _hmac_time_cases() -> Iterator[Case]:
 
 def _hmac_replay_cases() -> Iterator[Case]:
     yield _hmac("replay", 202, "duplicate", hmac_request(), hmac_request())
-    for seq, later, reason in (("9", "8", "stale_noop"), ("8", "9", "accepted"), ("x", "8", "accepted")):
+    for seq, later, reason in (
+        ("9", "8", "stale_noop"),
+        ("8", "9", "accepted"),
+        ("x", "8", "accepted"),
+        ("9", "x", "accepted"),
+    ):
         yield _hmac(f"version {seq} then {later}", 202, reason, hmac_version("a", seq), hmac_version("b", later))
     for seq in ("x", "-1", " 7", "7.0", "", "9" * 17):
         yield _hmac(f"version {word(seq)}, which is none", 202, "accepted", hmac_version("a", seq))

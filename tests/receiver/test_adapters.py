@@ -4,9 +4,11 @@ import asyncio
 import base64
 import io
 from collections.abc import Callable
+from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
+import django.core.handlers.asgi  # type: ignore[import-untyped]  # Django ships no types
 import django.urls  # type: ignore[import-untyped]  # Django ships no types
 import flask
 import httpx
@@ -28,6 +30,7 @@ from tests.receiver.making import AUDIENCE, NOW, good, sender
 
 PATH = "/a2a/push"
 SENT = Sent("POST", AUDIENCE, good().headers, good().body, NOW)
+TWICE = replace(SENT, headers=[*good().headers, ("A2A-Push-Signature", good().header("A2A-Push-Signature"))])
 
 
 def clock() -> float:
@@ -279,6 +282,19 @@ class TestDjango:
         status, _ = self.call(reads, doors.wsgi_environ(SENT, receiver.max_body))
 
         assert (status, nudges) == (401, [])
+
+    def test_the_view_works_under_asgi_as_well(self, receiver: Receiver, nudges: list[Nudge]) -> None:
+        doors.django_handler()
+        urls = ModuleType("urls_of_one_test")
+        urls.urlpatterns = [django.urls.path(PATH[1:], push_view(receiver, clock=clock))]  # type: ignore[attr-defined]
+        doors._urls["current"] = urls
+
+        answers = [
+            asyncio.run(doors._call_asgi(django.core.handlers.asgi.ASGIHandler(), sent, receiver.max_body))
+            for sent in (SENT, TWICE)
+        ]
+
+        assert (answers, len(nudges)) == ([(202, b""), (400, b"")], 1)
 
     def test_the_view_asks_for_no_csrf_token(self, receiver: Receiver, nudges: list[Nudge]) -> None:
         environ = doors.wsgi_environ(SENT, receiver.max_body) | {"HTTP_ORIGIN": "https://elsewhere.example"}
