@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from a2a_serverless.cli.refusal import Refusal
+
 Command = Callable[[argparse.Namespace], int]
 
 
@@ -13,13 +15,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit status."""
     told = _parser().parse_args(arguments)
     run: Command = told.run
-    return run(told)
+    try:
+        return run(told)
+    except Refusal as refusal:
+        print(refusal, file=sys.stderr)
+        return REFUSED
+
+
+REFUSED: Final = 2
+"""Exit status when a command did not do what it was told; why is on stderr."""
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="a2a-serverless", description="Tools for a deployment of a2a-serverless.")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     _add_token(commands)
+    _add_operations(commands)
     return parser
 
 
@@ -35,6 +46,61 @@ def _add_token(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     token.add_argument("--actor", action="append", default=[], help="an agent it comes through, outermost first")
     token.add_argument("--minutes", type=_minutes, default=12 * 60, help="how long it is good for (default 720)")
     token.set_defaults(run=_token)
+
+
+def _add_operations(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """What an operator does with a stack; its modules know AWS and are imported when one of them runs."""
+    show = _operation(commands, "deliveries", "show what the webhooks of a task were told, attempt by attempt")
+    show.add_argument("task", metavar="TASK", help="the id of the task")
+    show.add_argument("--config", default="", metavar="CONFIG", help="only this webhook")
+    show.set_defaults(run=_deliveries)
+    again = _operation(commands, "redeliver", "send a nudge again under its id, with the whole schedule before it")
+    again.add_argument("task", metavar="TASK", help="the id of the task")
+    again.add_argument("config", metavar="CONFIG", help="the id of its webhook")
+    again.add_argument("message", metavar="MESSAGE", nargs="?", help="the id of the nudge (default: the newest)")
+    again.set_defaults(run=_redeliver)
+    test = _operation(commands, "ping", "send a signed test to a webhook; one that gets through switches it on")
+    test.add_argument("task", metavar="TASK", help="the id of the task")
+    test.add_argument("config", metavar="CONFIG", help="the id of its webhook")
+    test.set_defaults(run=_ping)
+    back = _operation(commands, "redrive", "put dead letters back; a task that has ended stays as it is")
+    back.add_argument("--queue", action="append", choices=("nudges", "turns"), help="only this one (default: both)")
+    back.add_argument("--dry-run", action="store_true", help="say what would be done, and do nothing")
+    back.set_defaults(run=_redrive)
+
+
+def _operation(
+    commands: "argparse._SubParsersAction[argparse.ArgumentParser]", name: str, says: str
+) -> argparse.ArgumentParser:
+    parser = commands.add_parser(name, help=says, description=f"{says[0].upper()}{says[1:]}.")
+    parser.add_argument("--stack", default="", help="the deployed stack, as a2a-serverless-STAGE")
+    parser.add_argument("--endpoint", default="", metavar="URL", help="the address of an embedded AWS")
+    parser.add_argument("--json", action="store_true", help="answer with JSON")
+    return parser
+
+
+def _deliveries(told: argparse.Namespace) -> int:
+    from a2a_serverless.cli import deliveries
+
+    return deliveries.show(told)
+
+
+def _redeliver(told: argparse.Namespace) -> int:
+    from a2a_serverless.cli import deliveries
+
+    return deliveries.redeliver(told)
+
+
+def _ping(told: argparse.Namespace) -> int:
+    from a2a_serverless.cli import deliveries
+
+    return deliveries.ping(told)
+
+
+def _redrive(told: argparse.Namespace) -> int:
+    from a2a_serverless.cli import redrive
+
+    return redrive.redrive(told)
 
 
 def _minutes(text: str) -> int:

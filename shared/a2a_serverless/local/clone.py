@@ -48,6 +48,21 @@ class RunFolder:
         """One file per hop, written as the functions log."""
         return self.path / "logs"
 
+    def announce(self, ready: str) -> None:
+        """Say where the stack is (JSON, as on the line READY), for tools that are started beside it."""
+        self._ready.write_text(ready, encoding="utf-8")
+
+    @property
+    def announced(self) -> str | None:
+        """What the running stack of this folder announced; None when there is none."""
+        if not self._owner.is_file() or not _is_running(self._owner.read_text(encoding="ascii")):
+            return None
+        return self._ready.read_text(encoding="utf-8") if self._ready.is_file() else None
+
+    @property
+    def _ready(self) -> Path:
+        return self.path / "ready.json"
+
     @property
     def _owner(self) -> Path:
         return self.path / "pid"
@@ -58,12 +73,14 @@ class RunFolder:
         _sweep(self.path.parent)
         shutil.rmtree(self.tmp, ignore_errors=True)
         shutil.rmtree(self.logs, ignore_errors=True)
+        self._ready.unlink(missing_ok=True)
         self.tmp.mkdir(parents=True)
         self.logs.mkdir()
         self._owner.write_text(str(os.getpid()), encoding="ascii")
 
     def close(self) -> None:
         """Leave the logs and nothing else; leave nothing when nothing was logged."""
+        self._ready.unlink(missing_ok=True)
         shutil.rmtree(self.tmp, ignore_errors=True)
         self._owner.unlink(missing_ok=True)
         if self.logs.is_dir() and not any(self.logs.iterdir()):
@@ -73,6 +90,12 @@ class RunFolder:
 def run_folder(root: Path, port: int) -> RunFolder:
     """The folder of the stack that serves `port`: a port has one owner at a time, so it names the folder."""
     return RunFolder(root / ".local" / str(port))
+
+
+def announced(root: Path) -> list[str]:
+    """What each stack that runs in this clone announced."""
+    found = (RunFolder(owner.parent).announced for owner in sorted((root / ".local").glob("*/pid")))
+    return [ready for ready in found if ready is not None]
 
 
 LOGS_KEPT = 10

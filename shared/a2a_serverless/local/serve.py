@@ -28,7 +28,7 @@ from pathlib import Path
 
 from a2a_serverless.local.agents import DEFAULT, Agent, AgentError, ImportCheck, parse, spelled
 from a2a_serverless.local.assembly import SynthError, assembly, stage_code
-from a2a_serverless.local.clone import NoCloneError, repository_root, run_folder
+from a2a_serverless.local.clone import NoCloneError, RunFolder, repository_root, run_folder
 from a2a_serverless.local.dev_issuer import DevIssuer
 from a2a_serverless.local.failure import StackFailedError
 from a2a_serverless.local.ports import LOOPBACK, PortTakenError, listen, port_of
@@ -154,7 +154,7 @@ def _serve(settings: Settings, closing: ExitStack) -> None:
     if not settings.dev_auth:
         progress("no authentication: every caller is the same anonymous owner (AUTH=dev asks for tokens)")
     ready = {"url": url, "aws_endpoint": engine.endpoint, "agents": [agent.name for agent in settings.agents]}
-    plan = Plan(prepared, parameters, logs=folder.logs, ready=lambda: _say_ready(ready))
+    plan = Plan(prepared, parameters, logs=folder.logs, ready=lambda: _say_ready(folder, ready))
     run(engine, plan, [public, aws], progress=progress)
 
 
@@ -167,7 +167,8 @@ def _listen_for_aws(settings: Settings, state: "StateFile | None") -> socket.soc
     return sock
 
 
-def _say_ready(ready: Mapping[str, object]) -> None:
+def _say_ready(folder: RunFolder, ready: Mapping[str, object]) -> None:
+    folder.announce(json.dumps(ready))
     print(f"READY {json.dumps(ready)}", flush=True)
 
 

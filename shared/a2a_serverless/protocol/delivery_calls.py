@@ -28,7 +28,7 @@ def list_deliveries(call: Call, request: ListDeliveriesRequest) -> Extra:
     shown = _after(log.deliveries, request.page_token)
     page = shown[: request.page_size or _PAGE]
     return Extra(
-        {**_webhook(log), "deliveries": [_delivery(each) for each in page], "nextPageToken": _token(shown, page)}
+        {**_webhook(log), "deliveries": [delivery_object(each) for each in page], "nextPageToken": _token(shown, page)}
     )
 
 
@@ -45,7 +45,7 @@ def ping(call: Call, request: PingRequest) -> Extra:
     result = deliveries.result_of_ping(desk, key, request.id, asked.message_id, pause=call.host.pause)
     if result is None:
         return Extra({"messageId": asked.message_id, "test": True, "outcome": deliveries.PENDING, "attempts": []})
-    return Extra(_delivery(result))
+    return Extra(delivery_object(result))
 
 
 def _desk(call: Call) -> Desk:
@@ -72,6 +72,11 @@ def _token(shown: tuple[Delivery, ...], page: tuple[Delivery, ...]) -> str:
     return page[-1].message_id if len(page) < len(shown) else ""
 
 
+def log_object(log: WebhookLog) -> JsonObject:
+    """The log of a webhook as JSON, whole."""
+    return {**_webhook(log), "deliveries": [delivery_object(each) for each in log.deliveries]}
+
+
 def _webhook(log: WebhookLog) -> JsonObject:
     if log.disabled is None:
         return {"id": log.config_id, "url": log.url, "enabled": True}
@@ -79,7 +84,8 @@ def _webhook(log: WebhookLog) -> JsonObject:
     return {"id": log.config_id, "url": log.url, "enabled": False, "disabled": off}
 
 
-def _delivery(delivery: Delivery) -> JsonObject:
+def delivery_object(delivery: Delivery) -> JsonObject:
+    """A delivery as JSON."""
     said: JsonObject = {
         **_again(Again(delivery.message_id, delivery.seq)),
         "outcome": delivery.outcome,
