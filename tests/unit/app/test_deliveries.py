@@ -50,18 +50,10 @@ def seen(world: World, task: Task) -> tuple[Delivery, ...]:
     return deliveries.log_of(desk(world), world.key(task), HOOK_ID).deliveries
 
 
-def come_back(world: World) -> list[str]:
-    """Let the next delay or schedule pass, and work off what comes."""
-    delays = [timedelta(seconds=nudge.delay_seconds) for nudge in world.queues.nudges]
-    schedules = [at - world.clock() for _, at in world.later.coming.values()]
-    world.clock.advance(max(timedelta(0), min([*delays, *schedules], default=timedelta(0))))
-    return world.notify()
-
-
 def fail_until_given_up(world: World) -> None:
     world.post.answers = [DOWN] * 99
     for _ in range(ATTEMPTS):
-        come_back(world)
+        world.come_back()
     world.post.answers = []
 
 
@@ -79,7 +71,7 @@ def test_a_retry_within_the_reach_of_the_queue_needs_no_schedule_and_one_beyond_
     world.post.answers = [DOWN] * 99
     carried: list[str] = []
     for _ in range(7):
-        come_back(world)
+        world.come_back()
         carried.append("queue" if world.queues.nudges else "schedule" if world.later.coming else "lost")
 
     assert carried == ["queue"] * 4 + ["schedule"] * 3
@@ -94,11 +86,11 @@ def test_a_schedule_that_fires_brings_the_next_attempt_and_is_not_cancelled() ->
     world, task = asked()
     world.post.answers = [DOWN] * 5
     for _ in range(5):
-        come_back(world)
+        world.come_back()
     cancelled: list[str] = []
     world.later.cancel = lambda key, config_id: cancelled.append(config_id)  # type: ignore[method-assign]  # watched
 
-    assert come_back(world) == ["delivered"]
+    assert world.come_back() == ["delivered"]
     assert state_of(world, task).scheduled_for is None
     assert cancelled == []
 
@@ -107,7 +99,7 @@ def test_a_schedule_is_cancelled_once_its_nudge_is_superseded() -> None:
     world, task = asked()
     world.post.answers = [DOWN] * 5
     for _ in range(5):
-        come_back(world)
+        world.come_back()
     assert world.later.coming
 
     world.send("42", task=task)
@@ -122,7 +114,7 @@ def test_a_schedule_is_replaced_when_its_nudge_is_superseded_by_one_that_fails_f
     world, task = asked()
     world.post.answers = [DOWN] * 5
     for _ in range(5):
-        come_back(world)
+        world.come_back()
     world.send("42", task=task)
     world.settle()
     world.post.answers = [Answer(status=503, retry_after="7200")]
@@ -138,7 +130,7 @@ def test_a_schedule_is_cancelled_when_its_webhook_turns_out_to_be_gone() -> None
     world, task = asked()
     world.post.answers = [DOWN] * 5
     for _ in range(5):
-        come_back(world)
+        world.come_back()
     deliveries.redeliver(desk(world), world.key(task), HOOK_ID)
     world.post.answers = [Answer(status=410)]
 
@@ -152,21 +144,21 @@ def test_an_early_duplicate_of_a_scheduled_nudge_leaves_one_message_for_it() -> 
     world, task = asked()
     world.post.answers = [DOWN] * 5
     for _ in range(5):
-        come_back(world)
+        world.come_back()
     world.clock.advance(timedelta(minutes=20))
 
     outcome = notify(world.notifier, world.key(task), HOOK_ID, world.head(task).nudge_seq)
 
     assert outcome == "not_due"
     assert len(world.queues.nudges) + len(world.later.coming) == 1
-    assert come_back(world) == ["delivered"]
+    assert world.come_back() == ["delivered"]
 
 
 def test_a_scheduler_that_refuses_costs_no_retry(monkeypatch: pytest.MonkeyPatch) -> None:
     world, task = asked()
     world.post.answers = [DOWN] * 5
     for _ in range(4):
-        come_back(world)
+        world.come_back()
     (arrival,) = world.queues.nudges
     world.clock.advance(arrival.delay_seconds)
 
@@ -180,7 +172,7 @@ def test_a_scheduler_that_refuses_costs_no_retry(monkeypatch: pytest.MonkeyPatch
     redelivered = notify(world.notifier, arrival.key, arrival.config_id, arrival.seq)
 
     assert redelivered == "not_due"
-    assert come_back(world) == ["delivered"]
+    assert world.come_back() == ["delivered"]
     assert state_of(world, task).delivered_seq == world.head(task).nudge_seq
 
 
@@ -190,7 +182,7 @@ def test_a_busy_endpoint_is_left_alone_for_longer_the_longer_it_is_busy() -> Non
         world.endpoints.enter("partner.example:443", places=4, until=world.clock() + timedelta(days=1))
     pauses = []
     for _ in range(20):
-        assert come_back(world) == ["busy"]
+        assert world.come_back() == ["busy"]
         pauses.append(world.queues.nudges[0].delay_seconds)
 
     assert pauses == sorted(pauses)
@@ -209,7 +201,7 @@ def test_a_delivery_has_its_attempts_and_its_outcome() -> None:
     world.notify()
 
     (pending,) = seen(world, task)
-    come_back(world)
+    world.come_back()
     (done,) = seen(world, task)
 
     assert (pending.outcome, pending.next_at) == ("pending", world.clock())
@@ -264,7 +256,7 @@ def test_a_nudge_that_was_given_up_is_sent_again_under_its_id_with_the_whole_sch
     again = deliveries.redeliver(desk(world), world.key(task), HOOK_ID)
     world.post.answers = [DOWN] * 3
     for _ in range(4):
-        come_back(world)
+        world.come_back()
 
     assert again == Again(first.message_id, first.seq)
     assert {sent.nudge.message_id for sent in world.post.came} == {first.message_id}
@@ -279,15 +271,15 @@ def test_a_nudge_that_was_fetched_already_is_sent_again_all_the_same_and_not_ret
     deliveries.redeliver(desk(world), world.key(task), HOOK_ID)
     world.post.answers = [DOWN]
 
-    assert come_back(world) == ["timeout"]
-    assert come_back(world) == ["acked_by_fetch"]
+    assert world.come_back() == ["timeout"]
+    assert world.come_back() == ["acked_by_fetch"]
 
 
 def test_a_nudge_that_waits_is_brought_forward() -> None:
     world, task = asked()
     world.post.answers = [DOWN] * 5
     for _ in range(5):
-        come_back(world)
+        world.come_back()
     before = world.clock()
 
     deliveries.redeliver(desk(world), world.key(task), HOOK_ID)

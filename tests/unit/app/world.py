@@ -288,6 +288,13 @@ class World:
         queued, self.queues.nudges = [*self.queues.nudges, *self.later.due(self.clock())], []
         return [notify.notify(self.notifier, nudge.key, nudge.config_id, nudge.seq) for nudge in queued]
 
+    def come_back(self) -> list[str]:
+        """Let the next delay of the queue, or the next schedule, pass, and work off what comes."""
+        delays = [timedelta(seconds=nudge.delay_seconds) for nudge in self.queues.nudges]
+        schedules = [at - self.clock() for _, at in self.later.coming.values()]
+        self.clock.advance(max(timedelta(0), min([*delays, *schedules], default=timedelta(0))))
+        return self.notify()
+
     def post_callback(self, address: str, posted: JsonObject) -> Resumed | Void:
         """Somebody posts to a callback address."""
         token = address.rpartition("/")[2]
