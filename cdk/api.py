@@ -87,6 +87,7 @@ class Api(Construct):
                 Variable.SEALING_KEY: sealing.key.key_arn,
                 Variable.ALLOW_PRIVATE_WEBHOOKS: "1" if host.choices.allow_private_webhooks else "",
                 Variable.WEBHOOK_OWNERSHIP: host.choices.webhook_ownership,
+                Variable.EVIDENCE_DAYS: str(host.choices.evidence.days),
                 **rules(host.choices),
             },
         )
@@ -101,6 +102,8 @@ class Api(Construct):
             on=tasks.arn,
         )
         may("dynamodb:Query", on=tasks.owner_index_arn)
+        tasks.allow_keeping_parts(self.function)
+        tasks.allow_keeping_evidence(self.function)
         sealing.allow_sealing_secrets(self.function)
         route = aws_apigatewayv2.HttpRoute(
             self,

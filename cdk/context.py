@@ -47,6 +47,8 @@ class Choices:
     retention: timedelta
     longest_wait: timedelta
     retry_window: timedelta
+    evidence: timedelta
+    """How long both sides of every exchange are kept; nothing is kept for no time."""
     log_retention: str
     """The CDK's name for it, one of the values of `LOG_RETENTION_DAYS`."""
     python: str
@@ -89,6 +91,7 @@ def read(context: Callable[[str], object]) -> Choices:
         retention=retention,
         longest_wait=longest_wait,
         retry_window=timedelta(seconds=told.number("retry_window_seconds", 3600, least=0, most=86400)),
+        evidence=timedelta(days=told.number("evidence_days", 30, least=0, most=3650)),
         log_retention=LOG_RETENTION_DAYS[
             _one_of(told.number("log_retention_days", 30), tuple(LOG_RETENTION_DAYS), "log_retention_days")
         ],

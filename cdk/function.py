@@ -54,7 +54,7 @@ class HopFunction(aws_lambda.Function):
         dead_letters: aws_sqs.Queue | None = None,
     ) -> None:
         """Make the function; `dead_letters` is for one that is called and not waited for."""
-        choices = host.choices
+        self.choices = choices = host.choices
         logs = log_group(scope, "Logs", choices=choices)
         role = aws_iam.Role(
             scope,

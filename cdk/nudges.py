@@ -48,6 +48,7 @@ class Notify(Construct):
                 Variable.SCHEDULE_ROLE: self.later.role.role_arn,
                 Variable.SEALING_KEY: sealing.key.key_arn,
                 Variable.ALLOW_PRIVATE_WEBHOOKS: "1" if host.choices.allow_private_webhooks else "",
+                Variable.EVIDENCE_DAYS: str(host.choices.evidence.days),
             },
         )
         may = self.function.may

@@ -70,6 +70,7 @@ class Relay(Construct):
             },
         )
         self.function.may("dynamodb:Query", "dynamodb:DeleteItem", on=tasks.arn)
+        tasks.allow_forgetting_parts(self.function)
         effects.allow_carrying_out(self.function)
         effects.allow_ending_waits(self.function)
         self.function.may("sqs:SendMessage", on=self.dead_letters.queue_arn)

@@ -96,6 +96,7 @@ class A2aServerless(Stack):
         return {
             "ApiEndpoint": self.front_door.url,
             "Table": self.tasks.table.table_name,
+            "Bucket": self.tasks.bucket.bucket_name,
             "TurnsQueue": self.run_turn.queue.queue_url,
             "TurnsDeadLetters": self.run_turn.dead_letters.queue_url,
             "NudgesQueue": self.notify.queue.queue_url,

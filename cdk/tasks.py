@@ -1,17 +1,19 @@
 """Tasks: the table, the queue of turns, and the hop `run_turn` that works it off."""
 
-from aws_cdk import Duration, aws_dynamodb
+from aws_cdk import Duration, Stack, aws_dynamodb, aws_s3
 from constructs import Construct
 
 from a2a_serverless.aws.settings import (
     DUE_INDEX,
     DUE_INDEX_PARTITION,
     DUE_INDEX_SORT,
+    EVIDENCE_PREFIX,
     OWNER_INDEX,
     OWNER_INDEX_PARTITION,
     OWNER_INDEX_PROJECTS,
     OWNER_INDEX_SORT,
     PARTITION_KEY,
+    PARTS_PREFIX,
     SORT_KEY,
     TTL_ATTRIBUTE,
     WEBHOOK_INDEX,
@@ -19,15 +21,19 @@ from a2a_serverless.aws.settings import (
     Variable,
 )
 
-from .function import HopFunction, Host, removal, rules
+from .function import HopFunction, Host, accept, removal, rules
 from .queues import dead_letters, feed, work_queue
 
 TURN_TIMEOUT = Duration.minutes(15)
 """Lambda's limit: a turn may take as long as a function may run."""
 
 
+SPARE = Duration.days(365)
+"""How long large content may outlive the waits and the retention of one turn: a task may have many turns."""
+
+
 class Tasks(Construct):
-    """The table of tasks; its stream is the outbox."""
+    """The table of tasks, whose stream is the outbox, and the bucket of what is too large for it."""
 
     def __init__(self, scope: Construct, name: str, *, host: Host) -> None:
         super().__init__(scope, name)
@@ -65,6 +71,64 @@ class Tasks(Construct):
             sort_key=_text(SORT_KEY),
             projection_type=aws_dynamodb.ProjectionType.KEYS_ONLY,
         )
+
+        self.bucket = self._bucket(host)
+
+    def _bucket(self, host: Host) -> aws_s3.Bucket:
+        """Objects go with their task; that they end by themselves is for those that were lost on the way."""
+        choices = host.choices
+        longest = (choices.retention + choices.longest_wait).days + SPARE.to_days()
+        bucket = aws_s3.Bucket(
+            self,
+            "Bucket",
+            encryption=aws_s3.BucketEncryption.S3_MANAGED,
+            enforce_ssl=True,
+            block_public_access=aws_s3.BlockPublicAccess.BLOCK_ALL,
+            object_ownership=aws_s3.ObjectOwnership.BUCKET_OWNER_ENFORCED,
+            versioned=False,
+            lifecycle_rules=[
+                aws_s3.LifecycleRule(prefix=PARTS_PREFIX, expiration=Duration.days(longest)),
+                aws_s3.LifecycleRule(
+                    prefix=EVIDENCE_PREFIX, expiration=Duration.days(max(1, choices.evidence.days) + 1)
+                ),
+            ],
+            removal_policy=removal(choices),
+        )
+        accept(bucket, "S1", because="the exchange log says who read what; S3's own would need a second bucket")
+        return bucket
+
+    @property
+    def parts_arn(self) -> str:
+        """The large content of tasks."""
+        return f"{self.bucket.bucket_arn}/{PARTS_PREFIX}*"
+
+    @property
+    def evidence_arn(self) -> str:
+        """The large bodies of exchanges."""
+        return f"{self.bucket.bucket_arn}/{EVIDENCE_PREFIX}*"
+
+    def allow_keeping_parts(self, function: HopFunction) -> None:
+        """Write and read the large content of tasks."""
+        function.add_environment(Variable.BUCKET, self.bucket.bucket_name)
+        function.may("s3:GetObject", "s3:PutObject", on=self.parts_arn)
+        self._accept_many(function, PARTS_PREFIX, "each task has objects of its own, under names that begin so")
+
+    def allow_forgetting_parts(self, function: HopFunction) -> None:
+        """Find and delete the large content of a task that is over."""
+        function.add_environment(Variable.BUCKET, self.bucket.bucket_name)
+        function.may("s3:ListBucket", on=self.bucket.bucket_arn)
+        function.may("s3:DeleteObject", on=self.parts_arn)
+        self._accept_many(function, PARTS_PREFIX, "each task has objects of its own, under names that begin so")
+
+    def allow_keeping_evidence(self, function: HopFunction) -> None:
+        """Write the large bodies of exchanges; `dynamodb:PutItem` on the table is granted with everything else."""
+        if function.choices.evidence:
+            function.may("s3:PutObject", on=self.evidence_arn)
+            self._accept_many(function, EVIDENCE_PREFIX, "each task has records of its own, under names that begin so")
+
+    def _accept_many(self, function: HopFunction, prefix: str, because: str) -> None:
+        bucket = Stack.of(self).get_logical_id(self.bucket.node.default_child)  # type: ignore[arg-type] # its Cfn half
+        accept(function.own_role, f"IAM5[Resource::<{bucket}.Arn>/{prefix}*]", because=because)
 
     @property
     def arn(self) -> str:
@@ -113,6 +177,7 @@ class RunTurn(Construct):
         )
         may = self.function.may
         may("dynamodb:GetItem", "dynamodb:Query", "dynamodb:PutItem", "dynamodb:UpdateItem", on=tasks.arn)
+        tasks.allow_keeping_parts(self.function)
         may("sqs:ChangeMessageVisibility", on=self.queue.queue_arn)
         may("sqs:SendMessage", on=self.dead_letters.queue_arn)
         feed(self.function, self.queue, batch_size=1, concurrency=host.choices.turn_concurrency)

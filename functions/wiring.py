@@ -13,7 +13,11 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from a2a_serverless.agent import Agent
+from a2a_serverless.app.evidence import Recorder
+from a2a_serverless.aws.bucket import Bucket
 from a2a_serverless.aws.clients import Clients
+from a2a_serverless.aws.evidence_table import EvidenceTable
+from a2a_serverless.aws.part_store import S3Parts
 from a2a_serverless.aws.push_table import PushTable
 from a2a_serverless.aws.settings import Settings
 from a2a_serverless.aws.table import Table
@@ -69,7 +73,26 @@ def table() -> Table:
 @cache
 def tasks() -> TaskTable:
     """The tasks in it."""
-    return TaskTable(table(), ids=ids)
+    return TaskTable(table(), ids=ids, parts=parts())
+
+
+@cache
+def bucket() -> Bucket:
+    """The one bucket."""
+    return Bucket(lambda: clients.s3, settings().bucket)
+
+
+@cache
+def parts() -> S3Parts:
+    """The content in it that is too large for the table."""
+    return S3Parts(bucket())
+
+
+@cache
+def recorder() -> Recorder | None:
+    """What writes exchanges down; None if this deployment keeps none."""
+    lifetime = settings().evidence
+    return Recorder(EvidenceTable(table(), bucket(), ids=ids, lifetime=lifetime)) if lifetime else None
 
 
 @cache

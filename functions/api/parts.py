@@ -34,6 +34,7 @@ def service() -> Service:
         authenticator=_authenticator(),
         push_jwks=_push_jwks,
         clock=wiring.clock,
+        record=wiring.recorder(),
         callbacks=CallbackDoor(
             store=CallbackTable(wiring.table()),
             tasks=wiring.tasks(),
@@ -51,6 +52,7 @@ def _host(name: str) -> Host:
         agent=agent,
         card=agent.card,
         tasks=wiring.tasks(),
+        parts=wiring.parts(),
         push=wiring.push(),
         receipts=wiring.push(),
         sealer=KmsSealer(wiring.clients.kms, wiring.settings().sealing_key),

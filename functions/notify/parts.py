@@ -8,6 +8,8 @@ from functools import cache, lru_cache
 from typing import Final
 
 from a2a_serverless.app.attempt import NudgeToSend, Sent
+from a2a_serverless.app.attempt import Sender as Deliver
+from a2a_serverless.app.evidence import WitnessedSender
 from a2a_serverless.app.notify import Notifier
 from a2a_serverless.aws.endpoint_table import EndpointTable
 from a2a_serverless.aws.queues import SqsDeadLetters, SqsNudges
@@ -39,11 +41,16 @@ def notifier() -> Notifier:
         later=_later(),
         dead_letters=SqsDeadLetters(clients.sqs, turns="", nudges=told.nudges_dead_letters),
         sealer=KmsSealer(clients.kms, told.sealing_key),
-        send=_send,
+        send=_witnessed(),
         clock=wiring.clock,
         ids=wiring.ids,
         jitter=lambda: random.uniform(*JITTER),  # noqa: S311 (spreads retries, guards nothing)
     )
+
+
+def _witnessed() -> Deliver:
+    recorder = wiring.recorder()
+    return WitnessedSender(_send, recorder) if recorder else _send
 
 
 def _later() -> ScheduledNudges:

@@ -64,6 +64,7 @@ def runner(delivery: Delivery) -> Runner:
         ids=wiring.ids,
         rules=wiring.rules(),
         watch=Pulse(extend=delivery.extend),
+        parts=wiring.parts(),
     )
 
 

@@ -1,6 +1,7 @@
 """Adapters of the ports in memory, for tests of use cases. No mocks: each is held to the contract suite of its port."""
 
 from .clock import START, FakeClock, SequentialIds
+from .parts import MemoryParts
 from .push import MemoryCallbacks, MemoryContexts, MemoryEndpoints, MemoryPush
 from .queues import MemoryLater, MemoryQueues, MemoryWaits, QueuedCancel, QueuedNudge, QueuedPing, QueuedTurn
 from .sealer import PlainSealer
@@ -13,6 +14,7 @@ __all__ = [
     "MemoryContexts",
     "MemoryEndpoints",
     "MemoryLater",
+    "MemoryParts",
     "MemoryPush",
     "MemoryQueues",
     "MemoryTasks",

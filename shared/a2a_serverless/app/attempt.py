@@ -1,8 +1,9 @@
 """One attempt: what goes into it, what came of it, and what it teaches. When it is made is `notify`'s business."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Protocol, assert_never
+from typing import Final, Protocol, assert_never
 from urllib.parse import urlsplit
 
 from a2a_serverless.app.ports import AttemptRecord, Endpoints
@@ -42,6 +43,23 @@ class Sent:
     outcome: Outcome
     milliseconds: int
     key_id: str
+    seen: "Seen | None" = None
+    """What went over the wire; None if nothing did."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """Both sides of one request, without anything that is secret or proves who sent it."""
+
+    url: str
+    headers: Mapping[str, str]
+    body: str
+    answer_headers: Mapping[str, str]
+    answer_body: str
+    """At most `ANSWER_BYTES` of it."""
+
+
+ANSWER_BYTES: Final = 1024
 
 
 class Sender(Protocol):

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Protocol
+from datetime import datetime, timedelta
+from typing import Final, Protocol
 
 from a2a_serverless.core.delivery_endpoint import EndpointHealth
 from a2a_serverless.core.delivery_state import DeliveryState
@@ -131,6 +131,29 @@ class TaskStore(Protocol):
 
     def list(self, query: ListQuery) -> ListPage:
         """One page of a scope's tasks. Costs what the scope holds, never what others do."""
+
+
+class PartStore(Protocol):
+    """Content that is too large for the journal of its task, by task and by the hash of its bytes."""
+
+    def put(self, key: TaskKey, digest: str, content: bytes) -> None:
+        """Keep content; the same again changes nothing."""
+
+    def get(self, key: TaskKey, digest: str) -> bytes:
+        """What is kept.
+
+        Raises:
+            LookupError: nothing is.
+        """
+
+    def link(self, key: TaskKey, digest: str, *, media_type: str, filename: str) -> str:
+        """An address where whoever has it can read the content, for `LINK_LIFETIME`."""
+
+    def forget(self, key: TaskKey) -> int:
+        """Delete whatever is kept for a task; answers how much that was."""
+
+
+LINK_LIFETIME: Final = timedelta(minutes=10)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,8 @@ from a2a_serverless.app import agent_call
 from a2a_serverless.app.agent_call import OurFaults, Watch, awaited, call_agent, unwatched
 from a2a_serverless.app.callbacks import Callbacks
 from a2a_serverless.app.context_memory import ContextMemory
-from a2a_serverless.app.ports import Clock, ContextStore, Ids, TaskStore
+from a2a_serverless.app.large_parts import Whole
+from a2a_serverless.app.ports import Clock, ContextStore, Ids, PartStore, TaskStore
 from a2a_serverless.app.turn_writer import TurnWriter
 from a2a_serverless.core import turns
 from a2a_serverless.core.head import Head, Record, Rules
@@ -68,6 +69,8 @@ class Runner:
     ids: Ids
     rules: Rules = field(default_factory=Rules)
     watch: Watch = unwatched
+    parts: PartStore | None = None
+    """Where large content is; an agent always gets all of it."""
 
 
 def run_turn(runner: Runner, key: TaskKey, turn: int, *, redelivered: bool = False) -> Outcome:
@@ -102,7 +105,7 @@ def notice_cancel(runner: Runner, key: TaskKey) -> Outcome:
     if record is None or record.head.state is not TaskState.CANCELED:
         return Done("the task is not canceled")
     try:
-        awaited(agent.on_cancel(record.task()))
+        awaited(agent.on_cancel(Whole(runner.parts, key).task(record.task())))
     except Exception:
         log.exception("the agent raised after a cancel", extra={"task_id": key.task_id})
     return Done("the agent was told of the cancel")
@@ -171,9 +174,10 @@ def _turn(
     runner: Runner, head: Head, record: Record, writer: TurnWriter, load_context: Callable[[], JsonObject]
 ) -> Turn:
     given = Record(record.head, record.entries[: head.shown_to])
+    whole = Whole(runner.parts, head.key)
     return Turn(
-        task=given.task(),
-        messages=_messages(head, record),
+        task=whole.task(given.task()),
+        messages=whole.messages(_messages(head, record)),
         state=deepcopy(head.memory),
         caller=head.caller,
         attempt=head.attempt,

@@ -12,6 +12,7 @@ from a2a_serverless.app.host import Host
 from a2a_serverless.app.send import BLOCKING_SECONDS, SendRequest, submit
 from a2a_serverless.core.head import Head, Record
 from a2a_serverless.core.journal import Entry, Spoken, StatusChanged, event_of
+from a2a_serverless.core.large_parts import is_same
 from a2a_serverless.core.lifecycle import is_interrupted
 from a2a_serverless.errors import TaskNotFound, UnsupportedOperation
 from a2a_serverless.types import Caller, Message, StreamEvent, TaskKey, TaskState, TaskStatus
@@ -72,7 +73,10 @@ def _behind(message: Message, entries: Sequence[Entry]) -> int:
 
 
 def _is(entry: Spoken, message: Message) -> bool:
-    return entry.message.message_id == message.message_id and entry.message.parts == message.parts
+    said = entry.message
+    if said.message_id != message.message_id or len(said.parts) != len(message.parts):
+        return False
+    return all(is_same(one, other) for one, other in zip(said.parts, message.parts, strict=True))
 
 
 def _newest_status(entries: Sequence[Entry]) -> TaskStatus | None:

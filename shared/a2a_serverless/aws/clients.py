@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from botocore.session import Session
     from types_boto3_dynamodb.client import DynamoDBClient
     from types_boto3_kms.client import KMSClient
+    from types_boto3_s3.client import S3Client
     from types_boto3_scheduler.client import EventBridgeSchedulerClient
     from types_boto3_sqs.client import SQSClient
     from types_boto3_stepfunctions.client import SFNClient
@@ -63,6 +64,21 @@ class Clients:
     def kms(self) -> KMSClient:
         """The sealing key."""
         return cast("KMSClient", self._client("kms"))
+
+    @cached_property
+    def s3(self) -> S3Client:
+        """The bucket of what is too large for the table."""
+        from botocore.config import Config
+
+        # Checksums only where S3 asks for them: TLS guards the way, and names are hashes of what is written. Addresses
+        # are given out, so they must be of the bucket's region: the global one would redirect, and break a signature.
+        only = Config(
+            signature_version="s3v4",
+            s3={"addressing_style": "virtual"},
+            request_checksum_calculation="when_required",
+            response_checksum_validation="when_required",
+        )
+        return cast("S3Client", self._session.create_client("s3", config=self._config.merge(only)))
 
     def _client(self, service: str) -> Any:
         return self._session.create_client(service, config=self._config)

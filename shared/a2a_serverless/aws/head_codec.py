@@ -44,6 +44,7 @@ from a2a_serverless.aws.settings import (
 )
 from a2a_serverless.core.head import Head, LastSend, Lease, TurnTrigger, Wait, WaitKind
 from a2a_serverless.core.journal import Entry, StatusChanged
+from a2a_serverless.core.large_parts import has_stored
 from a2a_serverless.types import Caller, JsonObject, Message, Owner, TaskKey, TaskState, TaskStatus, compact_json
 from a2a_serverless.types.model import timestamp_text
 
@@ -114,9 +115,10 @@ def sealed_in(head: Head, segment: str, *, status_in: str) -> Written:
 
 def _shown(head: Head, *, is_in_journal: bool) -> TaskStatus | None:
     message = head.status.message
-    if message is None or not is_in_journal or len(_message_text(message, head).encode()) <= LONGEST_STATUS:
+    if message is None or not is_in_journal:
         return head.status
-    return None
+    is_short = not has_stored(message.parts) and len(_message_text(message, head).encode()) <= LONGEST_STATUS
+    return head.status if is_short else None
 
 
 def changed(before: Head | None, after: Head, written: Written) -> dict[str, Attribute | None]:

@@ -16,8 +16,8 @@ from typing import Final, assert_never
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from a2a_serverless.core.journal import ArtifactChanged, Entry, Restarted, Spoken, StatusChanged
-from a2a_serverless.errors import EntryTooLarge
-from a2a_serverless.types import Artifact, Message, TaskStatus
+from a2a_serverless.core.large_parts import Kept, Kind, StoredPart, parts_of, stored, with_parts
+from a2a_serverless.types import Artifact, Message, TaskStatus, compact_json
 
 SEGMENT_BYTES: Final = 32 * 1024
 """Entries share a segment up to this much JSON; a larger one has a segment of its own."""
@@ -57,15 +57,12 @@ def end_of(name: str) -> int:
 def seal(entries: Sequence[Entry], *, after: str) -> tuple[Segment, ...]:
     """The segments that continue the chain behind segment `after` with these entries.
 
-    Raises:
-        EntryTooLarge: one entry alone is larger than an item may be.
+    One entry alone may make a segment that is larger than an item may be (`LARGEST_BODY`).
     """
     segments: list[Segment] = []
     for texts in _shared_out([_text(entry, None) for entry in entries]):
         before = segments[-1].name if segments else after
         body = compressed(f"[{','.join(texts)}]".encode())
-        if len(body) > LARGEST_BODY:
-            raise EntryTooLarge(f"an entry of {len(body)} bytes is too large to store: at most {LARGEST_BODY}")
         segments.append(Segment(_name(end_of(before) + len(texts), before, body), before, body))
     return tuple(segments)
 
@@ -107,21 +104,31 @@ def _newest_status(entries: Sequence[Entry], shown: TaskStatus | None) -> int:
 def _text(entry: Entry, shown: TaskStatus | None) -> str:
     match entry:
         case Spoken(message):
-            return f'{{"said":{message.to_json()}}}'
+            return f'{{"said":{message.to_json()}{_kept_text(entry)}}}'
         case StatusChanged(status):
-            return '{"shown":true}' if shown is not None else f'{{"status":{status.to_json()}}}'
+            return '{"shown":true}' if shown is not None else f'{{"status":{status.to_json()}{_kept_text(entry)}}}'
         case ArtifactChanged(artifact, append, last_chunk):
             flags = (',"append":true' if append else "") + (',"last":true' if last_chunk else "")
-            return f'{{"artifact":{artifact.to_json()}{flags}}}'
+            return f'{{"artifact":{artifact.to_json()}{flags}{_kept_text(entry)}}}'
         case Restarted(since):
             return f'{{"restarted":{since}}}'
         case _:
             assert_never(entry)
 
 
+def _kept_text(entry: Entry) -> str:
+    """Which parts have their content elsewhere. Beside what was said, so that nobody can say it."""
+    kept = {
+        str(position): [part.kept.kind, part.kept.digest, part.kept.size, part.kept.room]
+        for position, part in enumerate(parts_of(entry))
+        if isinstance(part, StoredPart)
+    }
+    return f',"kept":{compact_json(kept)}' if kept else ""
+
+
 def decode(body: bytes, *, shown: TaskStatus | None = None) -> tuple[Entry, ...]:
     """Entries from bytes; `shown` stands where the mark is."""
-    return tuple(_entry(stored, shown) for stored in _parsed(expanded(body)))
+    return tuple(_entry(written, shown) for written in _parsed(expanded(body)))
 
 
 def _parsed(text: bytes) -> "list[_Stored]":
@@ -142,6 +149,7 @@ class _Stored(BaseModel):
     last: bool = False
     restarted: int | None = None
     shown: bool = False
+    kept: dict[int, tuple[Kind, str, int, int]] = {}
 
 
 @cache
@@ -149,14 +157,24 @@ def _adapter() -> TypeAdapter[list[_Stored]]:
     return TypeAdapter(list[_Stored])
 
 
-def _entry(stored: _Stored, shown: TaskStatus | None) -> Entry:
-    if stored.said is not None:
-        return Spoken(stored.said)
-    if stored.artifact is not None:
-        return ArtifactChanged(stored.artifact, stored.append, stored.last)
-    if stored.restarted is not None:
-        return Restarted(stored.restarted)
-    status = shown if stored.shown else stored.status
+def _entry(written: _Stored, shown: TaskStatus | None) -> Entry:
+    entry = _plain(written, shown)
+    if not written.kept:
+        return entry
+    parts = tuple(
+        stored(part, Kept(*written.kept[at])) if at in written.kept else part for at, part in enumerate(parts_of(entry))
+    )
+    return with_parts(entry, parts)
+
+
+def _plain(written: _Stored, shown: TaskStatus | None) -> Entry:
+    if written.said is not None:
+        return Spoken(written.said)
+    if written.artifact is not None:
+        return ArtifactChanged(written.artifact, written.append, written.last)
+    if written.restarted is not None:
+        return Restarted(written.restarted)
+    status = shown if written.shown else written.status
     if status is None:
         raise ValueError("the journal has an entry of a kind that this version does not know")
     return StatusChanged(status)

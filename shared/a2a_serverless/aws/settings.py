@@ -30,6 +30,11 @@ WEBHOOK_INDEX_PARTITION = "webhook_of"
 
 TTL_ATTRIBUTE = "expires_at"
 
+PARTS_PREFIX = "parts/"
+"""Where the bucket has what is too large for the journal of a task."""
+EVIDENCE_PREFIX = "evidence/"
+"""Where the bucket has what is too large for a record of an exchange."""
+
 # What the state machine writes and checks in the head of a task: see cdk/await_input.asl.json.
 WAIT_NUMBER = "wait_number"
 WAIT_TOKEN = "wait_token"  # noqa: S105 (an attribute's name)
@@ -52,6 +57,10 @@ class Variable(StrEnum):
     ISSUERS = "A2A_ISSUERS"
     """JSON list of trusted issuers (`[{"issuer", "audience", "jwks_uri"}]`); empty: no authentication."""
     TABLE = "A2A_TABLE"
+    BUCKET = "A2A_BUCKET"
+    """Where content is that is too large for the table."""
+    EVIDENCE_DAYS = "A2A_EVIDENCE_DAYS"
+    """How long both sides of every exchange are kept; `0` keeps none."""
     TURNS_QUEUE = "A2A_TURNS_QUEUE"
     TURNS_DEAD_LETTERS = "A2A_TURNS_DEAD_LETTERS"
     NUDGES_QUEUE = "A2A_NUDGES_QUEUE"
@@ -90,6 +99,8 @@ class Settings:
     public_url: str
     issuers: str
     table: str
+    bucket: str
+    evidence: timedelta
     turns_queue: str
     turns_dead_letters: str
     nudges_queue: str
@@ -119,6 +130,8 @@ class Settings:
             public_url=text(Variable.PUBLIC_URL).rstrip("/"),
             issuers=text(Variable.ISSUERS),
             table=text(Variable.TABLE),
+            bucket=text(Variable.BUCKET),
+            evidence=timedelta(days=int(env.get(Variable.EVIDENCE_DAYS, 0))),
             turns_queue=text(Variable.TURNS_QUEUE),
             turns_dead_letters=text(Variable.TURNS_DEAD_LETTERS),
             nudges_queue=text(Variable.NUDGES_QUEUE),

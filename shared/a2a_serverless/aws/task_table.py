@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from a2a_serverless.app.ports import Ids, ListPage, ListQuery, SendClaim
+from a2a_serverless.app.ports import Ids, ListPage, ListQuery, PartStore, SendClaim
 from a2a_serverless.aws import head_codec, journal_codec, task_list
 from a2a_serverless.aws.head_codec import WRITER, WRITER_BEFORE, Written, head_key
 from a2a_serverless.aws.items import Attribute, Item, bytes_in, moment_of, number, text, text_in, ttl
@@ -45,10 +45,13 @@ from a2a_serverless.aws.settings import (
 from a2a_serverless.aws.table import Condition, Question, Refused, Table
 from a2a_serverless.core.head import Change, Head, Record
 from a2a_serverless.core.journal import Entry, StatusChanged
-from a2a_serverless.errors import Conflict
+from a2a_serverless.core.large_parts import digest_of, moved_out
+from a2a_serverless.errors import Conflict, EntryTooLarge
 from a2a_serverless.types import Scope, TaskKey, TaskStatus
 
 JOURNAL: Final = "JOURNAL#"
+KEPT: Final = "kept"
+"""What a segment has in place of its body when that is too large for an item."""
 RETRY: Final = "RETRY#"
 
 LONGEST_TAIL: Final = 3 * 1024
@@ -60,12 +63,14 @@ _READS: Final = 3
 class TaskTable:
     """TaskStore and DueTasks on DynamoDB.
 
-    `ids` marks each write; its last twelve characters must tell writers apart.
+    `ids` marks each write; its last twelve characters must tell writers apart. `parts` keeps what is too large for an
+    item; without it that is refused.
     """
 
-    def __init__(self, table: Table, *, ids: Ids) -> None:
+    def __init__(self, table: Table, *, ids: Ids, parts: PartStore | None = None) -> None:
         self._table = table
         self._ids = ids
+        self._parts = parts
 
     def claim_send(
         self, scope: Scope, fingerprint: str, *, task_id: str, instead_of: str = "", until: datetime, now: datetime
@@ -92,9 +97,9 @@ class TaskTable:
 
         Raises:
             Conflict: the task exists.
-            EntryTooLarge: the message is larger than an item may be.
+            EntryTooLarge: the message is larger than can be kept.
         """
-        plan = planned(change)
+        plan = planned(self._lightened(change))
         self._seal(plan)
         mark = self._mark()
         item = {**head_codec.new_item(plan.head, plan.written), WRITER: text(mark)}
@@ -111,16 +116,53 @@ class TaskTable:
 
         Raises:
             Conflict: the task is no longer at `change.before.version`.
-            EntryTooLarge: an entry is larger than an item may be.
+            EntryTooLarge: an entry is larger than can be kept.
         """
-        plan = planned(change)
+        plan = planned(self._lightened(change))
         self._seal(plan)
         self._write_head(plan)
         return plan.head
 
+    def _lightened(self, change: Change) -> Change:
+        """The change without the parts that are too large for a journal. They are kept first: a part of a change that
+        is then lost costs its storage until the task is forgotten, and the same part again is the same object."""
+        if self._parts is None:
+            return change
+        entries, contents = moved_out(change.entries)
+        if not contents:
+            return change
+        for each in contents:
+            self._parts.put(change.after.key, each.digest, each.content)
+        statuses = [entry.status for entry in entries if isinstance(entry, StatusChanged)]
+        after = change.after.but(status=statuses[-1]) if statuses else change.after
+        return Change(change.before, after, entries)
+
     def _seal(self, plan: "Plan") -> None:
         for segment in plan.segments:
-            self._table.put(segment_item(plan.head.key, segment))
+            if len(segment.body) > journal_codec.LARGEST_BODY:
+                self._table.put(self._seal_apart(plan.head.key, segment))
+            else:
+                self._table.put(segment_item(plan.head.key, segment))
+
+    def _seal_apart(self, key: TaskKey, segment: Segment) -> dict[str, Attribute]:
+        """A segment of one entry that does not fit an item, without parts large enough to be kept apart."""
+        if self._parts is None:
+            raise EntryTooLarge(
+                f"an entry of {len(segment.body)} bytes is too large to store: at most {journal_codec.LARGEST_BODY}"
+            )
+        digest = digest_of(segment.body)
+        self._parts.put(key, digest, segment.body)
+        return {**_segment_key(key, segment.name), "before": text(segment.before), KEPT: text(digest)}
+
+    def _entries_in(self, key: TaskKey, segment: Item) -> tuple[Entry, ...]:
+        if KEPT not in segment:
+            return journal_codec.decode(bytes_in(segment, "body"))
+        if self._parts is None:
+            raise RuntimeError(f"a segment of task {key.task_id} is kept apart, and there is nothing to read it from")
+        return journal_codec.decode(self._parts.get(key, text_in(segment, KEPT)))
+
+    def _status_in(self, key: TaskKey, segment: Item | None) -> TaskStatus | None:
+        return head_codec.newest_status(self._entries_in(key, segment)) if segment is not None else None
 
     def _write_head(self, plan: "Plan") -> None:
         before, mark = plan.before, self._mark()
@@ -153,7 +195,7 @@ class TaskTable:
         if not segment:
             return head_codec.decode_head(item)
         sealed = self._table.get(_segment_key(key, segment))
-        return head_codec.decode_head(item, status=_status_in(sealed)) if sealed is not None else None
+        return head_codec.decode_head(item, status=self._status_in(key, sealed)) if sealed is not None else None
 
     def read(self, key: TaskKey, *, now: datetime) -> Record | None:
         """The head and its whole journal: one Query, more beyond 1 MB."""
@@ -166,7 +208,7 @@ class TaskTable:
                 return None
             chain = _chain(items[1:], text_in(items[0], head_codec.SEALED), down_to=0)
             if chain is not None:
-                return _record(items[0], chain)
+                return _record(items[0], [entry for one in chain for entry in self._entries_in(key, one)])
         raise RuntimeError(f"the journal of task {key.task_id} has a gap")
 
     def entries_from(self, head: Head, position: int) -> Sequence[Entry]:
@@ -178,7 +220,7 @@ class TaskTable:
         chain = _chain(self._table.all(needed), head.sealed, down_to=position)
         if chain is None:
             return ()  # the task is being forgotten
-        sealed = [entry for item in chain for entry in journal_codec.decode(bytes_in(item, "body"))]
+        sealed = [entry for item in chain for entry in self._entries_in(head.key, item)]
         return (*sealed[position - _first(chain[0]) :], *head.tail)
 
     def list(self, query: ListQuery) -> ListPage:
@@ -191,7 +233,7 @@ class TaskTable:
         for item in self._table.get_many([head_key(key) for key in keys]):
             key, segment = task_key(text_in(item, PARTITION_KEY)), head_codec.segment_of_status(item)
             sealed = self._table.get(_segment_key(key, segment)) if segment else None
-            found[key] = head_codec.decode_head(item, status=_status_in(sealed) if sealed is not None else None).status
+            found[key] = head_codec.decode_head(item, status=self._status_in(key, sealed)).status
         return found
 
     def due_before(self, moment: datetime, *, limit: int) -> tuple[TaskKey, ...]:
@@ -230,9 +272,10 @@ class TaskTable:
         left = list(self._table.all(Question(where=everything, keys_only=True)))
         if any(text_in(item, SORT_KEY) == HEAD for item in left):
             return 0
+        apart = self._parts.forget(key) if self._parts is not None else 0
         for item in left:
             self._table.delete({name: item[name] for name in (PARTITION_KEY, SORT_KEY)})
-        return len(left)
+        return len(left) + apart
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,10 +323,6 @@ def _segment_key(key: TaskKey, name: str) -> dict[str, Attribute]:
     return {PARTITION_KEY: text(task_text(key)), SORT_KEY: text(JOURNAL + name)}
 
 
-def _status_in(segment: Item) -> TaskStatus | None:
-    return head_codec.newest_status(journal_codec.decode(bytes_in(segment, "body")))
-
-
 def _between(key: TaskKey, first: str, last: str) -> Question:
     where = Condition(
         f"{PARTITION_KEY} = :task AND {SORT_KEY} BETWEEN :first AND :last",
@@ -310,8 +349,7 @@ def _first(segment: Item) -> int:
     return journal_codec.end_of(text_in(segment, "before"))
 
 
-def _record(item: Item, chain: "Sequence[Item]") -> Record:
-    sealed = [entry for segment in chain for entry in journal_codec.decode(bytes_in(segment, "body"))]
+def _record(item: Item, sealed: Sequence[Entry]) -> Record:
     in_segment = head_codec.newest_status(tuple(sealed)) if head_codec.segment_of_status(item) else None
     head = head_codec.decode_head(item, status=in_segment)
     return Record(head, (*sealed, *head.tail))

@@ -6,9 +6,11 @@ What is public (cards, keys) is answered first; everything else is authenticated
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Final
 from urllib.parse import urlsplit
 
+from a2a_serverless.app.evidence import Record
 from a2a_serverless.app.host import Host
 from a2a_serverless.app.ports import Clock
 from a2a_serverless.core.push import WireVersion
@@ -22,6 +24,7 @@ from a2a_serverless.protocol.faults import Refusal, method_not_allowed, not_foun
 from a2a_serverless.protocol.http import Request, Response
 from a2a_serverless.protocol.strict_json import text_of
 from a2a_serverless.protocol.visit import Visit
+from a2a_serverless.protocol.witness import exchange_of
 
 CARD_NAMES: Final = frozenset({"agent-card.json", "agent.json"})
 """The name of both versions, and that of 0.2, which old clients still ask for."""
@@ -41,6 +44,7 @@ class Service:
         card_signer: signs cards; they go unsigned without.
         callbacks: resumes tasks by callback addresses; there are none without.
         push_issuer: who signs webhooks; the public URL unless it is set.
+        record: writes down both sides of each call about a task; nothing is written down without.
     """
 
     hosts: Mapping[str, Host]
@@ -52,6 +56,7 @@ class Service:
     card_signer: CardSigner | None = None
     callbacks: CallbackDoor | None = None
     push_issuer: str = ""
+    record: Record | None = None
     cards: Cards = field(init=False)
     base: tuple[str, ...] = field(init=False)
     """The path of the public URL, where a custom domain maps a prefix of its own to us."""
@@ -121,7 +126,24 @@ def _at(service: Service, request: Request, host: Host, segments: tuple[str, ...
     if isinstance(identity, Refusal):
         return identity.response()
     visit = _visit(service, request, host, identity, at_root=at_root)
-    return json_rpc.answer(visit) if matched is None else rest.answer(visit, matched)
+    began = service.clock()
+    response = json_rpc.answer(visit) if matched is None else rest.answer(visit, matched)
+    if visit.sighting.task_id:
+        _record(service, visit, response, began)
+    return response
+
+
+def _record(service: Service, visit: Visit, response: Response, began: datetime) -> None:
+    """Write the call down. Whatever goes wrong with that, the answer stands."""
+    if service.record is None:
+        return
+    try:
+        ended = service.clock()
+        service.record(
+            exchange_of(visit.sighting, visit.request, response, agent=visit.host.name, began=began, ended=ended)
+        )
+    except Exception:
+        log.exception("the record of a call is lost", extra={"task_id": visit.sighting.task_id})
 
 
 _READS: Final = ("GET", "HEAD")

@@ -1,22 +1,32 @@
 """One authenticated request at one agent, and the one place where both bindings call an operation."""
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 from a2a_serverless.app.host import Host
-from a2a_serverless.errors import A2AError, Conflict, InternalError, TaskNotFound
+from a2a_serverless.errors import A2AError, Conflict, EntryTooLarge, InternalError, InvalidParams, TaskNotFound
 from a2a_serverless.protocol import extensions
 from a2a_serverless.protocol.authentication import Identity
 from a2a_serverless.protocol.cards import Cards
 from a2a_serverless.protocol.dialects import Dialect
 from a2a_serverless.protocol.faults import Busy
+from a2a_serverless.protocol.fitting import Fitting
 from a2a_serverless.protocol.http import Request
 from a2a_serverless.protocol.operations import Operation
-from a2a_serverless.protocol.requests import ListTasksRequest, SendMessageRequest, Tenanted
+from a2a_serverless.protocol.requests import (
+    CancelTaskRequest,
+    ExtendedCardRequest,
+    GetTaskRequest,
+    ListTasksRequest,
+    SendMessageRequest,
+    SubscribeToTaskRequest,
+    Tenanted,
+)
 from a2a_serverless.protocol.results import Result, Streamed
 from a2a_serverless.protocol.use_cases import Call
+from a2a_serverless.protocol.witness import Sighting
 from a2a_serverless.types import Caller, JsonObject
 
 log = logging.getLogger(__name__)
@@ -32,6 +42,8 @@ class Visit:
     url: str
     """The address of the agent that the request came to."""
     request: Request
+    sighting: Sighting = field(default_factory=Sighting)
+    """What of the visit is to be written down."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +62,8 @@ def perform(visit: Visit, operation: Operation[Any], dialect: Dialect, wire: Jso
     """
     request = dialect.read(operation, wire)
     caller = _caller(visit.identity, request)
+    sighting = visit.sighting
+    sighting.operation, sighting.version, sighting.caller = operation.name, dialect.version, caller
     known = visit.cards.extensions(visit.host)
     asked = extensions.requested(visit.request, dialect.version)
     if operation.sends:
@@ -61,10 +75,39 @@ def perform(visit: Visit, operation: Operation[Any], dialect: Dialect, wire: Jso
         extended_card=partial(visit.cards.extended, visit.host, url=visit.url),
     )
     try:
-        result = operation.run(call, request)
+        fitting = Fitting(visit.host, caller, shown=partial(setattr, sighting, "task_id"))
+        result = fitting.result(_run(sighting, operation, call, request))
     except Conflict as error:
         raise Busy("the task is being changed by others; try again") from error
+    except EntryTooLarge as error:
+        raise InvalidParams.of("message", "is larger than can be kept; send large content as url parts") from error
     return Outcome(result, extensions.echo(extensions.activated(asked, known), dialect.version))
+
+
+def _run(sighting: Sighting, operation: Operation[Any], call: Call, request: Tenanted) -> Result | Streamed:
+    """Run the use case. A call is about the task that it names unless there is no such task for its caller."""
+    named = _named_task(request)
+    try:
+        result = operation.run(call, request)
+    except TaskNotFound:
+        raise
+    except Exception:
+        sighting.task_id = named
+        raise
+    sighting.task_id = named
+    return result
+
+
+def _named_task(request: Tenanted) -> str:
+    match request:
+        case SendMessageRequest():
+            return request.message.task_id
+        case GetTaskRequest() | CancelTaskRequest() | SubscribeToTaskRequest():
+            return request.id
+        case ListTasksRequest() | ExtendedCardRequest():
+            return ""
+        case _:
+            return request.task_id
 
 
 def _caller(identity: Identity, request: Tenanted) -> Caller:

@@ -11,6 +11,7 @@ from a2a_serverless.types import Owner
 from a2a_serverless.webhook.credentials import Authentication, NotificationToken
 from a2a_serverless.webhook.dial import Dialler
 from a2a_serverless.webhook.policy import Refused, WebhookPolicy
+from a2a_serverless.webhook.seen import seen
 from a2a_serverless.webhook.sign import HmacSecret
 from a2a_serverless.webhook.url import WebhookUrl, check_url
 from a2a_serverless.webhook.wire import OutgoingNudge, Receiver, Sender, build
@@ -41,7 +42,12 @@ class WebhookSender:
             return Sent(outcome=blocked, milliseconds=0, key_id="")
         signed = build(_told(nudge), self._receiver(nudge, url), self.identity, now=now)
         exchange = self.dialler.send(signed.request)
-        return Sent(outcome=exchange.outcome, milliseconds=exchange.milliseconds, key_id=signed.kid)
+        return Sent(
+            outcome=exchange.outcome,
+            milliseconds=exchange.milliseconds,
+            key_id=signed.kid,
+            seen=seen(signed.request, exchange, nudge.secrets),
+        )
 
     def _receiver(self, nudge: NudgeToSend, url: WebhookUrl) -> Receiver:
         owner = nudge.head.key.scope.owner

@@ -14,7 +14,9 @@ from hypothesis import settings as settings_
 
 from a2a_serverless.app.ports import DueTasks, TaskStore
 from a2a_serverless.aws import settings
+from a2a_serverless.aws.bucket import Bucket
 from a2a_serverless.aws.clients import Clients
+from a2a_serverless.aws.part_store import S3Parts
 from a2a_serverless.aws.table import Table
 from a2a_serverless.aws.task_table import TaskTable
 from a2a_serverless.types import Owner, Scope
@@ -105,6 +107,14 @@ def _schema(pair: tuple[str, str]) -> list[dict[str, str]]:
     return [{"AttributeName": name, "KeyType": kind} for name, kind in zip(pair, ("HASH", "RANGE"), strict=True)]
 
 
+@pytest.fixture(scope="session")
+def bucket(clients: Clients) -> Bucket:
+    """A bucket as the stack makes it."""
+    name = f"parts-{uuid.uuid4().hex[:12]}"
+    clients.s3.create_bucket(Bucket=name)
+    return Bucket(lambda: clients.s3, name)
+
+
 @pytest.fixture
 def scope() -> Scope:
     """An owner of this test's own."""
@@ -116,7 +126,7 @@ def tasks(request: pytest.FixtureRequest) -> Tasks:
     """A store of tasks: each test runs on the fake and on the table."""
     if request.param == "memory":
         return MemoryTasks()
-    return TaskTable(request.getfixturevalue("table"), ids=random_ids)
+    return TaskTable(request.getfixturevalue("table"), ids=random_ids, parts=S3Parts(request.getfixturevalue("bucket")))
 
 
 def random_ids() -> str:

@@ -122,7 +122,7 @@ def test_one_change_may_hold_more_than_one_segment(tasks: Tasks, scope: Scope) -
 
 def test_a_journal_of_several_megabytes_is_read_whole(tasks: Tasks, scope: Scope) -> None:
     head = build.running(tasks, scope)
-    chunks = [build.artifact(build.incompressible(300_000), append=position > 0) for position in range(8)]
+    chunks = [build.artifact(build.incompressible(200_000), append=position > 0) for position in range(12)]
 
     for chunk in chunks:
         head = tasks.commit(build.say(head, chunk))

@@ -4,7 +4,6 @@ import pytest
 
 from a2a_serverless.aws import journal_codec
 from a2a_serverless.core.journal import ArtifactChanged, Entry, Restarted, Spoken, StatusChanged
-from a2a_serverless.errors import EntryTooLarge
 from a2a_serverless.types import Artifact, Message, Part, Role, TaskState, TaskStatus
 from tests.fakes import START
 from tests.integration.aws import build
@@ -113,6 +112,11 @@ def test_entries_share_segments_up_to_their_size() -> None:
     assert [segment.end - segment.first for segment in segments] == [7, 2]
 
 
-def test_an_entry_that_fits_into_no_item_is_refused() -> None:
-    with pytest.raises(EntryTooLarge, match="too large to store"):
-        journal_codec.seal([build.artifact(build.incompressible(600_000))], after="")
+def test_an_entry_that_fits_into_no_item_has_a_segment_of_its_own() -> None:
+    large = build.artifact(build.incompressible(600_000))
+
+    segments = journal_codec.seal([WORKING, large, DONE], after="")
+
+    assert [segment.end - segment.first for segment in segments] == [1, 1, 1]
+    assert len(segments[1].body) > journal_codec.LARGEST_BODY
+    assert journal_codec.decode(segments[1].body) == (large,)

@@ -1,0 +1,107 @@
+"""Both sides of every exchange about a task, for its operator: what is kept, and that keeping it disturbs nobody."""
+
+import logging
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final, Protocol
+
+from a2a_serverless.app.attempt import NudgeToSend, Sender, Sent
+from a2a_serverless.core.delivery_outcome import Answer
+
+PATIENCE: Final = 2.0
+"""Seconds that an answer waits for its record at most; after that the record is on its own, and may be lost."""
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exchange:
+    """One request and its answer. No secret is in it; what agents and callers said is, word for word.
+
+    Attributes:
+        kind: `call` (somebody asked us) or `nudge` (we told somebody).
+        operation: `SendMessage`, `GetTask` and so on; `nudge` or `ping`.
+        who: the caller, or the id of the webhook's config.
+        about: what else is known, such as version and binding, or sequence number and attempt.
+        request: method and address, headers that matter, body.
+        answer: status (0: none came), headers that matter, body.
+    """
+
+    task_id: str
+    at: datetime
+    kind: str
+    operation: str
+    who: Mapping[str, object]
+    milliseconds: int = 0
+    about: Mapping[str, object] = field(default_factory=dict)
+    request: Mapping[str, object]
+    answer: Mapping[str, object]
+
+
+class EvidenceStore(Protocol):
+    """Exchanges by task, append-only."""
+
+    def keep(self, exchange: Exchange) -> None:
+        """Write one down."""
+
+
+Record = Callable[[Exchange], None]
+"""Writes one down, or does not; nobody hears of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recorder:
+    """Writes exchanges down without ever failing or holding up those who had them."""
+
+    store: EvidenceStore
+    patience: float = PATIENCE
+
+    def __call__(self, exchange: Exchange) -> None:
+        """Write one down; one that is lost is logged."""
+        writing = threading.Thread(target=self._keep, args=(exchange,), daemon=True, name="evidence")
+        writing.start()
+        writing.join(self.patience)
+        if writing.is_alive():
+            log.warning("the record of an exchange is late and may be lost", extra=_where(exchange))
+
+    def _keep(self, exchange: Exchange) -> None:
+        try:
+            self.store.keep(exchange)
+        except Exception:
+            log.exception("the record of an exchange is lost", extra=_where(exchange))
+
+
+def _where(exchange: Exchange) -> dict[str, object]:
+    return {"task_id": exchange.task_id, "operation": exchange.operation}
+
+
+@dataclass(frozen=True, slots=True)
+class WitnessedSender:
+    """A sender of nudges whose every attempt is written down."""
+
+    send: Sender
+    record: Record
+
+    def __call__(self, nudge: NudgeToSend, *, now: datetime) -> Sent:
+        """Make one attempt."""
+        sent = self.send(nudge, now=now)
+        self.record(_of_nudge(nudge, sent, at=now))
+        return sent
+
+
+def _of_nudge(nudge: NudgeToSend, sent: Sent, *, at: datetime) -> Exchange:
+    seen, outcome = sent.seen, sent.outcome
+    answered = {"status": outcome.status} if isinstance(outcome, Answer) else {"status": 0, "why": str(outcome)}
+    return Exchange(
+        task_id=nudge.head.key.task_id,
+        at=at,
+        kind="nudge",
+        operation="ping" if nudge.is_test else "nudge",
+        who={"config": nudge.config.id},
+        milliseconds=sent.milliseconds,
+        about={"seq": nudge.nudge.seq, "attempt": nudge.nudge.attempts, "key": sent.key_id},
+        request={"method": "POST", "url": seen.url, "headers": dict(seen.headers), "body": seen.body} if seen else {},
+        answer=answered | ({"headers": dict(seen.answer_headers), "body": seen.answer_body} if seen else {}),
+    )
