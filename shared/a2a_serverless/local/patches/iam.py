@@ -1,7 +1,8 @@
-"""IAM: the resource of SendTask* calls, the encryption context as a condition, and loopback as good as TLS.
+"""IAM: the resource of SendTask* calls and schedules, the encryption context as a condition, loopback as good as TLS.
 
 SendTask* calls are authorised on the state machine that issued the token, which is what CDK grants; stock ministack
-asks for another resource and so denies all. It knows no `kms:EncryptionContext:*` condition keys, and it refuses plain
+asks for another resource and so denies all; a schedule it seeks in the default group, whatever group a call names. It
+knows no `kms:EncryptionContext:*` condition keys, and it refuses plain
 http where a policy asks for `aws:SecureTransport`.
 """
 
@@ -27,10 +28,18 @@ def _name_machine_of_token(actions: Any, tokens: TaskTokens) -> None:
         if service == "states" and (token := actions._safe_json_field(body, "taskToken")):
             # An unknown token is refused by Step Functions itself, as InvalidToken, not by IAM.
             return tokens.machine_of(token) or next(iter(states._state_machines.keys()), "*")
-        return old(service, method, path, headers, body, *rest, **names)
+        found = old(service, method, path, headers, body, *rest, **names)
+        return _in_its_group(found, body, rest[0] if rest else {}) if service == "scheduler" else found
 
     signature = "service, method, path, headers, body, query_params, region, account_id"
     old = replace(actions, "extract_resource_arn", extract, signature=signature)
+
+
+def _in_its_group(arn: str, body: bytes, query: Any) -> str:
+    """The ARN of a schedule with the group that the call names: in the body of a write, in the query of a delete."""
+    named = query.get("groupName", "") if query else ""
+    group = (named[0] if isinstance(named, list) else named) or _member(body, "GroupName")
+    return arn.replace(":schedule/default/", f":schedule/{group}/") if isinstance(group, str) and group else arn
 
 
 def _count_loopback_as_tls() -> None:
@@ -58,9 +67,14 @@ def _give_encryption_context(actions: Any) -> None:
 
 
 def _encryption_context(body: bytes) -> dict[str, str]:
+    context = _member(body, "EncryptionContext")
+    return context if isinstance(context, dict) else {}
+
+
+def _member(body: bytes, name: str) -> Any:
+    """A member of a JSON body; None where there is none."""
     try:
         sent = json.loads(body)
     except ValueError:
-        return {}
-    context = sent.get("EncryptionContext") if isinstance(sent, dict) else None
-    return context if isinstance(context, dict) else {}
+        return None
+    return sent.get(name) if isinstance(sent, dict) else None

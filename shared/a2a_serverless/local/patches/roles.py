@@ -30,22 +30,29 @@ class RoleGate:
         expect(self._iam, "evaluate", signature="ctx, policies, limits")
         expect(self._iam, "evaluate_resource_policy", signature="doc, ctx, service, named_only, direct_only")
 
-    def ask(self, role_arn: str, action: str, resource: str, *, session: str) -> Denied | None:
-        """Whether `role_arn` may perform `action` on the ARN `resource`; `session` names who acts, for the message."""
+    def ask(
+        self, role_arn: str, action: str, resource: str, *, session: str, context: Mapping[str, str] | None = None
+    ) -> Denied | None:
+        """Whether `role_arn` may perform `action` on the ARN `resource`.
+
+        `session` names who acts, for the message; `context` has condition keys, in small letters, that a policy may ask
+        for.
+        """
         if not self._enforced:
             return None
         _, _, _, _, account, role = role_arn.split(":", 5)
         name = role.rpartition("/")[2]
         actor = f"arn:aws:sts::{account}:assumed-role/{name}/{session}"
-        context = self._iam.EvalContext(
+        asked = self._iam.EvalContext(
             principal_arn=actor,
             principal_type="AssumedRole",
             principal_account=account,
             action=action,
             resource_arn=resource,
             region=_region(resource),
+            service_context=dict(context or {}),
         )
-        verdict = self._iam.evaluate(context, self._iam._gather_role_policies(name, account))
+        verdict = self._iam.evaluate(asked, self._iam._gather_role_policies(name, account))
         if verdict.decision == "Allow":
             return None
         return Denied(

@@ -28,6 +28,8 @@ def patch(gate: RoleGate) -> None:
     _deliver_on_loop(events)
     _invoke_functions_as_events_do(events, gate)
     _ask_role(events, gate)
+    for name in ("_create_schedule", "_update_schedule"):
+        _ask_who_passes(scheduler, name, gate)
 
 
 def _deliver_on_loop(events: Any) -> None:
@@ -82,3 +84,29 @@ def _ask_role(events: Any, gate: RoleGate) -> None:
         old(target, event, rule, view)
 
     old: Callable[..., None] = replace(events, "_invoke_target", invoke, signature="target, event, rule, view")
+
+
+_PASSED_TO = {"iam:passedtoservice": "scheduler.amazonaws.com"}
+
+
+def _ask_who_passes(scheduler: Any, name: str, gate: RoleGate) -> None:
+    """Whoever makes a schedule passes its role on, and needs iam:PassRole for that (Scheduler user guide, "IAM")."""
+    evaluator = module("core.iam_evaluator")
+    expect(evaluator, "caller_arn", signature="")
+
+    def write(schedule: str, body: dict[str, Any]) -> Any:
+        caller, role = evaluator.caller_arn(), (body.get("Target") or {}).get("RoleArn", "")
+        if role and (mine := _role_of(caller)):
+            session = caller.rpartition("/")[2]
+            if denied := gate.ask(mine, "iam:PassRole", role, session=session, context=_PASSED_TO):
+                return scheduler._error(403, "AccessDeniedException", denied.message)
+        return old(schedule, body)
+
+    old: Callable[..., Any] = replace(scheduler, name, write, signature="name, body")
+
+
+def _role_of(caller: str) -> str:
+    """The role of an assumed session; empty for anybody else."""
+    head, mark, rest = caller.partition(":assumed-role/")
+    account = head.rpartition(":")[2]
+    return f"arn:aws:iam::{account}:role/{rest.partition('/')[0]}" if mark else ""
