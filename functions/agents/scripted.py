@@ -31,7 +31,8 @@ class Scripted(Agent):
                 name="Run a command",
                 description=(
                     "Give a command as the first word: echo X, wait N, ask, ask-twice, auth, expire N, fail, crash,"
-                    " big N, steps N, tick N URL, remember X, recall, reply X. Refuses any other word."
+                    " big N, chunks N SIZE, steps N, tick N URL, remember X, recall, reply X."
+                    " Refuses any other word."
                 ),
                 tags=("test",),
                 examples=("echo hello", "wait 2", "ask"),
@@ -137,6 +138,15 @@ def big(turn: Turn, argument: str) -> None:
     turn.complete()
 
 
+def chunks(turn: Turn, argument: str) -> None:
+    """`chunks N SIZE`: N chunks of SIZE bytes each, appended to one artifact."""
+    count, _, size = argument.partition(" ")
+    chunk = ("0123456789abcdef" * (int(size) // 16 + 1))[: int(size)]
+    for number in range(int(count)):
+        turn.artifact("chunks", text=chunk, append=True, last_chunk=number + 1 == int(count))
+    turn.complete()
+
+
 def steps(turn: Turn, argument: str) -> None:
     """`steps N`: N chunks appended to one artifact, each with a rising number."""
     count = int(argument)
@@ -185,6 +195,7 @@ COMMANDS: Final[dict[str, Callable[[Turn, str], None]]] = {
     "crash": crash,
     "crash-once": crash_once,
     "big": big,
+    "chunks": chunks,
     "steps": steps,
     "tick": tick,
     "remember": remember,

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from typing import Any, Final
 from uuid import uuid4
@@ -14,6 +14,8 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from a2a_serverless.app.deliveries import Desk
+from a2a_serverless.aws.bucket import Bucket
+from a2a_serverless.aws.evidence_table import EvidenceTable
 from a2a_serverless.aws.push_table import PushTable
 from a2a_serverless.aws.queues import SqsNudges, SqsTurns
 from a2a_serverless.aws.table import Table
@@ -72,6 +74,12 @@ class Deployment:
         """What deliveries are looked at and sent again with."""
         nudges = SqsNudges(self.sqs, self.outputs["NudgesQueue"])
         return Desk(tasks=self.tasks, push=self.push, deliveries=self.push, nudges=nudges, clock=now, ids=new_id)
+
+    @cached_property
+    def evidence(self) -> EvidenceTable:
+        """Both sides of every exchange, to be read."""
+        bucket = Bucket(lambda: self.client("s3"), self.outputs.get("Bucket", ""))
+        return EvidenceTable(self._table, bucket, ids=new_id, lifetime=timedelta(0))
 
     @cached_property
     def turns(self) -> SqsTurns:

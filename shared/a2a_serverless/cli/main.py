@@ -63,6 +63,9 @@ def _add_operations(commands: "argparse._SubParsersAction[argparse.ArgumentParse
     test.add_argument("task", metavar="TASK", help="the id of the task")
     test.add_argument("config", metavar="CONFIG", help="the id of its webhook")
     test.set_defaults(run=_ping)
+    both = _operation(commands, "exchange", "show both sides of everything that was said about a task")
+    both.add_argument("task", metavar="TASK", help="the id of the task")
+    both.set_defaults(run=_exchange)
     back = _operation(commands, "redrive", "put dead letters back; a task that has ended stays as it is")
     back.add_argument("--queue", action="append", choices=("nudges", "turns"), help="only this one (default: both)")
     back.add_argument("--dry-run", action="store_true", help="say what would be done, and do nothing")
@@ -95,6 +98,12 @@ def _ping(told: argparse.Namespace) -> int:
     from a2a_serverless.cli import deliveries
 
     return deliveries.ping(told)
+
+
+def _exchange(told: argparse.Namespace) -> int:
+    from a2a_serverless.cli import exchange
+
+    return exchange.show(told)
 
 
 def _redrive(told: argparse.Namespace) -> int:
