@@ -177,6 +177,7 @@ def _continue(host: Host, caller: Caller, request: SendRequest) -> Accepted:
             head,
             request.message,
             caller=caller,
+            sent=fingerprint(request.message, request.configuration.push),
             push=(config.id,) if config is not None else (),
             rules=host.rules,
             now=now,
@@ -203,7 +204,7 @@ def _prepared_config(host: Host, key: TaskKey, request: SendRequest, now: dateti
 def _begin(host: Host, caller: Caller, request: SendRequest) -> Accepted:
     """A new task under an id that the send's fingerprint claims; the same send again finds it."""
     scope, now = host.scope(caller), host.clock()
-    sent = fingerprint(request.message)
+    sent = fingerprint(request.message, request.configuration.push)
     instead_of = ""
     for _ in range(_CLAIMS):
         claim = host.tasks.claim_send(
@@ -212,7 +213,7 @@ def _begin(host: Host, caller: Caller, request: SendRequest) -> Accepted:
         key = TaskKey(scope, claim.task_id)
         head = None if claim.mine else host.tasks.head(key, now=now)
         if head is None:
-            made = _create(host, caller, request, key, now)
+            made = _create(host, caller, request, key, sent=sent, now=now)
             if made is not None:
                 return Accepted(made, retried=False)
             head = host.tasks.head(key, now=now)
@@ -222,7 +223,7 @@ def _begin(host: Host, caller: Caller, request: SendRequest) -> Accepted:
     raise Conflict("the same send came too often at once")
 
 
-def _create(host: Host, caller: Caller, request: SendRequest, key: TaskKey, now: datetime) -> Head | None:
+def _create(host: Host, caller: Caller, request: SendRequest, key: TaskKey, *, sent: str, now: datetime) -> Head | None:
     """The task, or None if the other half of a race made it."""
     config = _prepared_config(host, key, request, now)
     if config is not None:
@@ -232,6 +233,7 @@ def _create(host: Host, caller: Caller, request: SendRequest, key: TaskKey, now:
         request.message,
         context_id=request.message.context_id or host.ids(),
         caller=caller,
+        sent=sent,
         push=(config.id,) if config else (),
         metadata=None,
         rules=host.rules,

@@ -9,7 +9,16 @@ from a2a_serverless.core.head import Change, Head, LastSend, Rules, TurnTrigger
 from a2a_serverless.core.journal import Spoken
 from a2a_serverless.core.lifecycle import INTERRUPTED
 from a2a_serverless.errors import InvalidParams, UnsupportedOperation
-from a2a_serverless.types import Caller, JsonObject, Message, TaskKey, TaskState, TaskStatus, compact_json
+from a2a_serverless.types import (
+    Caller,
+    JsonObject,
+    Message,
+    TaskKey,
+    TaskPushNotificationConfig,
+    TaskState,
+    TaskStatus,
+    compact_json,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,9 +28,13 @@ class Retry:
     head: Head
 
 
-def fingerprint(message: Message) -> str:
-    """What makes two sends the same: id, target and content. JSON-RPC ids mean nothing here."""
-    return hashlib.sha256(compact_json(message.to_wire()).encode()).hexdigest()
+def fingerprint(message: Message, push: TaskPushNotificationConfig | None = None) -> str:
+    """What makes two sends the same: id, target and content. JSON-RPC ids mean nothing here.
+
+    A webhook that came along is content: the same words with another one are no retry, and it must not be lost.
+    """
+    content = [message.to_wire(), *([push.to_wire()] if push is not None else [])]
+    return hashlib.sha256(compact_json(content).encode()).hexdigest()
 
 
 def new_task(
@@ -30,12 +43,13 @@ def new_task(
     *,
     context_id: str,
     caller: Caller,
+    sent: str,
     push: tuple[str, ...],
     metadata: JsonObject | None,
     rules: Rules,
     now: datetime,
 ) -> Change:
-    """A task that begins with `message`: SUBMITTED, its first turn due."""
+    """A task that begins with `message`: SUBMITTED, its first turn due. `sent` is the fingerprint of the send."""
     head = Head(
         key=key,
         context_id=context_id,
@@ -51,16 +65,16 @@ def new_task(
         now=now,
         turn_due=1,
         push=push,
-        last_send=LastSend(fingerprint(message), now),
+        last_send=LastSend(sent, now),
     )
 
 
 def accept(
-    head: Head, message: Message, *, caller: Caller, push: tuple[str, ...] = (), rules: Rules, now: datetime
+    head: Head, message: Message, *, caller: Caller, sent: str, push: tuple[str, ...] = (), rules: Rules, now: datetime
 ) -> Change | Retry:
     """A message to a task: the answer it waits for, or one more to be read by the next turn.
 
-    `push` are ids of push configs that came with the message.
+    `sent` is the fingerprint of the send, `push` are ids of push configs that came with the message.
 
     Raises:
         InvalidParams: the message names another context than the task's (SPEC 3.4.3).
@@ -68,15 +82,14 @@ def accept(
     """
     if message.context_id and message.context_id != head.context_id:
         raise InvalidParams.of("message.contextId", "the task belongs to another context; leave contextId out")
-    sent = LastSend(fingerprint(message), now)
-    if is_retry(head, sent.fingerprint, rules=rules, now=now):
+    if is_retry(head, sent, rules=rules, now=now):
         return Retry(head)
     if head.is_over:
         raise UnsupportedOperation(
             f"the task has ended ({head.state.value}); send a new message without taskId", taskId=head.key.task_id
         )
     spoken = Spoken(_addressed(message, head.key.task_id, head.context_id))
-    heard = {"caller": caller, "last_send": sent, "push": tuple(dict.fromkeys(head.push + push))}
+    heard = {"caller": caller, "last_send": LastSend(sent, now), "push": tuple(dict.fromkeys(head.push + push))}
     if head.state in INTERRUPTED:
         return advance(
             head,
