@@ -206,7 +206,7 @@ REQUIREMENTS: Final = (
     must(64, "5.4", "errors have their codes",
          "unit/protocol/test_rest::test_each_error_has_its_status_and_reason",
          "unit/protocol/test_json_rpc::test_each_malformed_request_has_its_code_and_status_200",
-         deviation="statuses are those of 1.0.1; kits of 1.0.0 want 409 and 415 for two of them"),
+         deviation="statuses are those of 1.0.1, but a REST body of another media type gets HTTP's own 415"),
     must(65, "11.6", "A2A errors on REST carry ErrorInfo",
          "unit/protocol/test_rest::test_each_error_has_its_status_and_reason"),
     should(66, "9.5", "A2A errors on JSON-RPC carry ErrorInfo",

@@ -112,7 +112,7 @@ class BearerTokens:
         issuer = self._issuers.get(claims["iss"]) if isinstance(claims.get("iss"), str) else None
         if issuer is None:
             raise _Refused("unknown issuer")
-        if str(header.get("typ", "")).lower() not in _TYPES or "crit" in header:
+        if str(header.get("typ", "")).lower() not in _TYPES:
             raise _Refused("no access token")
         key = self._keys[issuer.issuer].find(str(header.get("kid", "")), str(header.get("alg", "")))
         if key is None:

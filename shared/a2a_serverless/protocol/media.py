@@ -1,5 +1,6 @@
 """Media types: what a request may come as, and what its answer goes out as (SPEC 9.2, 11.1)."""
 
+from dataclasses import replace
 from typing import Final
 
 from a2a_serverless.errors import ContentTypeNotSupported
@@ -11,18 +12,27 @@ EVENT_STREAM: Final = "text/event-stream"
 _TAKEN: Final = frozenset({JSON, A2A_JSON})
 
 
+class UnsupportedMediaType(ContentTypeNotSupported):
+    """The request itself came as something else than JSON: HTTP has a status of its own for that (RFC 9110 15.5.16).
+
+    A part of a message that the agent does not take is an A2A error like others, with status 400 (SPEC 5.4).
+    """
+
+    kind = replace(ContentTypeNotSupported.kind, http_status=415)
+
+
 def check(request: Request) -> None:
     """Refuse a body that says it is something else than JSON in UTF-8; one that says nothing passes.
 
     Raises:
-        ContentTypeNotSupported: it is something else.
+        UnsupportedMediaType: it is something else.
     """
     declared = request.header("content-type")
     if declared in _TAKEN or not declared:
         return
     essence, _, parameters = declared.lower().partition(";")
     if essence.strip() not in _TAKEN or not _is_utf8(parameters):
-        raise ContentTypeNotSupported(f"the body came as {declared[:80]!r}; send {JSON} or {A2A_JSON}, in UTF-8")
+        raise UnsupportedMediaType(f"the body came as {declared[:80]!r}; send {JSON} or {A2A_JSON}, in UTF-8")
 
 
 def _is_utf8(parameters: str) -> bool:

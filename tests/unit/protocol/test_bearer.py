@@ -193,6 +193,7 @@ def test_keys_may_be_given_instead_of_fetched() -> None:
 
 
 def test_unusable_keys_spoil_no_set() -> None:
+    assert isinstance(who(made(Keys(public(KEY, "k1", use="enc"))), token()), Refusal)
     noise: list[Any] = [None, 7, {"kty": "oct", "k": "c2VjcmV0", "kid": "k1", "alg": "HS256"}, {"kty": "EC"}]
     keys = Keys(*noise, public(KEY, "k1", use="enc"), public(KEY, "k1", use="sig"))
 

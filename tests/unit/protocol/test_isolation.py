@@ -159,6 +159,11 @@ def test_equal_names_in_two_tenants_are_two_owners() -> None:
     assert door.error("GetTask", {"id": task["id"]}, x_test_caller="alice")["code"] == -32001
 
 
+@pytest.mark.parametrize("tenant", ["x" * 256, "ż" * 128, "a\nb", "\x00"])
+def test_without_authentication_a_tenant_still_has_to_fit_into_a_key(tenant: str) -> None:
+    assert Door().error("ListTasks", {"tenant": tenant})["code"] == -32001
+
+
 def test_without_authentication_a_tenant_is_a_room_of_its_own() -> None:
     door = Door()
     task = json_of(door.rest("POST", "/acme/message:send", {"message": message("ask")}))["task"]["id"]

@@ -300,6 +300,16 @@ def test_a_message_answer_is_read_by_the_strict_parser_of_the_proto() -> None:
     assert ParseDict(answer, a2a_v0_3_pb2.SendMessageResponse()).msg.content[0].text == "hi"
 
 
+def test_what_the_proto_does_not_know_is_left_out() -> None:
+    door = Door()
+    task = sent(door, "ask", referenceTaskIds=["x"])
+
+    read = rest(door, "GET", f"/v1/tasks/{task['id']}")
+
+    assert task["history"][0]["referenceTaskIds"] == ["x"]
+    ParseDict(read, a2a_v0_3_pb2.Task())
+
+
 def test_the_cancelled_state_has_two_ls() -> None:
     door = Door()
     task = sent(door, "ask")["id"]

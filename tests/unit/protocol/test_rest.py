@@ -186,10 +186,10 @@ def test_an_ended_task_is_refused_as_it_should_be() -> None:
     assert (send.status, reason(send)) == (400, "UNSUPPORTED_OPERATION")
 
 
-def test_another_media_type_is_refused() -> None:
+def test_another_media_type_is_refused_with_the_status_that_http_has_for_it() -> None:
     response = Door().rest("POST", "/message:send", b"hello", content_type="text/plain")
 
-    assert response.status == 400
+    assert response.status == 415
     assert reason(response) == "CONTENT_TYPE_NOT_SUPPORTED"
 
 
@@ -199,7 +199,7 @@ def test_a_media_type_that_the_agent_does_not_take_is_refused_before_anything_is
 
     response = door.rest("POST", "/message:send", body)
 
-    assert reason(response) == "CONTENT_TYPE_NOT_SUPPORTED"
+    assert (response.status, reason(response)) == (400, "CONTENT_TYPE_NOT_SUPPORTED")
     assert door.backstage.stored == 0
 
 
@@ -247,6 +247,23 @@ def test_a_deployment_that_sends_no_webhooks_says_so_everywhere() -> None:
 
     assert {(refused.status, reason(refused)) for refused in refusals} == {(400, "PUSH_NOTIFICATION_NOT_SUPPORTED")}
     assert door.backstage.stored == 0
+
+
+def test_the_same_message_with_a_webhook_is_no_retry_and_its_webhook_is_kept() -> None:
+    door = Door()
+    plain = door.send("ask")
+    hook = {"url": "https://hook.example", "id": "c1"}
+
+    hooked, again, other = (
+        door.send("ask", configuration={"taskPushNotificationConfig": config})
+        for config in (hook, hook, {**hook, "url": "https://other.example"})
+    )
+
+    assert hooked["id"] not in {plain["id"], other["id"]}
+    assert again["id"] == hooked["id"]
+    assert door.result("ListTaskPushNotificationConfigs", {"taskId": hooked["id"]})["configs"] == [
+        {**hook, "taskId": hooked["id"]}
+    ]
 
 
 def test_secrets_of_a_webhook_never_come_back() -> None:
