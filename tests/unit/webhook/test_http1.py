@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from a2a_serverless.webhook.http1 import BODY_LIMIT, Malformed, Response, read_response
+from a2a_serverless.webhook.http1 import BODY_LIMIT, HEAD_LIMIT, Malformed, Response, read_response
 
 _PIECES = (
     b"HTTP/1.1 200 OK\r\n",
@@ -96,3 +96,85 @@ def test_a_long_run_of_blanks_in_a_header_takes_no_time() -> None:
 
     assert response is not None
     assert response.headers["x"] == "y"
+
+
+@pytest.mark.parametrize(
+    ("head", "reusable"),
+    [
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", True),
+        (b"HTTP/1.1 200 OK\nContent-Length: 0\n\n", True),
+        (b"HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n", False),
+        (b"HTTP/1.1 200 OK\r\nno colon\r\nContent-Length: 0\r\n\r\n", False),
+        (b"HTTP/1.1 200 OK\r\nConnection: Close\r\nContent-Length: 0\r\n\r\n", False),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\nHTTP/1.1", False),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nx", False),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 0, 0\r\n\r\n", False),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n", False),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nTrailer: x\r\n\r\n", False),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nxx0\r\n\r\n", False),
+        (b"HTTP/1.1 200 OK\r\n\r\n", False),
+    ],
+)
+def test_only_an_answer_that_ends_where_both_sides_know_leaves_the_connection_usable(
+    head: bytes, reusable: bool
+) -> None:
+    response = _read(head)
+
+    assert response is not None
+    assert (response.status, response.reusable) == (200, reusable)
+
+
+def test_a_body_as_long_as_the_limit_is_whole_and_a_longer_one_is_cut() -> None:
+    fits = _read(b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc", limit=3)
+    cut = _read(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nabcd", limit=3)
+
+    assert fits == Response(200, {"content-length": "3"}, b"abc", reusable=True)
+    assert cut == Response(200, {"content-length": "4"}, b"abc", reusable=False)
+
+
+def test_a_line_ends_with_a_line_feed_alone() -> None:
+    response = _read(b"HTTP/1.1 200 OK\nRetry-After: 120\nContent-Length: 1\n\nx")
+
+    assert response == Response(200, {"retry-after": "120", "content-length": "1"}, b"x", reusable=True)
+
+
+def test_a_switch_of_protocols_is_no_interim_answer() -> None:
+    response = _read(b"HTTP/1.1 101 Switching Protocols\r\n\r\nHTTP/1.1 200 OK\r\n\r\n")
+
+    assert response is not None
+    assert response.status == 101
+
+
+@pytest.mark.parametrize(("lines", "read"), [(100, True), (101, False)])
+def test_an_answer_has_at_most_100_header_lines(lines: int, read: bool) -> None:
+    response = _read(b"HTTP/1.1 204 X\r\n" + b"A: 1\r\n" * lines + b"\r\n")
+
+    assert (response is not None) is read
+
+
+@pytest.mark.parametrize(("interim", "read"), [(8, True), (9, False)])
+def test_at_most_eight_interim_answers_are_waited_for(interim: int, read: bool) -> None:
+    response = _read(b"HTTP/1.1 102 Processing\r\n\r\n" * interim + b"HTTP/1.1 204 X\r\n\r\n")
+
+    assert (response is not None) is read
+
+
+@pytest.mark.parametrize("start", [b"", b"HTTP/1.1 200 OK\r\nX: "])
+def test_a_line_without_end_is_not_collected_beyond_the_limit(start: bytes) -> None:
+    given_out = 0
+
+    def receive(count: int) -> bytes:
+        nonlocal given_out
+        given_out += count
+        return start if given_out == count and start else b"x" * count
+
+    with pytest.raises(Malformed):
+        read_response(receive, before_body=lambda: None)
+
+    assert given_out < 4 * HEAD_LIMIT
+
+
+def test_a_chunk_line_without_end_only_ends_the_body() -> None:
+    response = _read(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3;" + b"x" * 300 + b"\r\nabc\r\n0\r\n\r\n")
+
+    assert response == Response(200, {"transfer-encoding": "chunked"}, b"", reusable=False)
