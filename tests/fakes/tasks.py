@@ -4,17 +4,16 @@ import math
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 from a2a_serverless.app.ports import Listed, ListPage, ListQuery, Position, SendClaim
+from a2a_serverless.core.due import due_at, is_due_anew
 from a2a_serverless.core.head import Change, Head, Record
 from a2a_serverless.core.journal import Entry
 from a2a_serverless.errors import Conflict
 from a2a_serverless.types import Scope, TaskKey, timestamp_text
 
 from .push import MemoryPush
-
-DUE_AFTER = timedelta(minutes=1)
 
 Committed = Callable[[Head | None, Head], None]
 
@@ -149,8 +148,8 @@ class MemoryTasks(MemoryPush):
         if before is not None:
             after = after.but(wait_token=self._token_after(after))
         self._journals[after.key] = self._journals.get(after.key, ()) + change.entries
-        if before is None or (before.wait, before.is_over, before.push) != (after.wait, after.is_over, after.push):
-            self._set_due(after.key, None if after.is_over and not after.push else _due(after))
+        if is_due_anew(before, after):
+            self._set_due(after.key, due_at(after))
         self._store(after)
         return after
 
@@ -179,11 +178,6 @@ def _as_stored(head: Head) -> Head:
     if head.expires_at is None:
         return head
     return head.but(expires_at=datetime.fromtimestamp(math.ceil(head.expires_at.timestamp()), UTC))
-
-
-def _due(head: Head) -> datetime:
-    """A minute after the status changed: by then what had to follow did."""
-    return (head.status.timestamp or head.created_at) + DUE_AFTER
 
 
 def _is_there(head: Head, now: datetime) -> bool:

@@ -42,6 +42,7 @@ from a2a_serverless.aws.settings import (
     WAIT_REMINDED,
     WAIT_TOKEN,
 )
+from a2a_serverless.core.due import due_at, is_due_anew
 from a2a_serverless.core.head import Head, LastSend, Lease, TurnTrigger, Wait, WaitKind
 from a2a_serverless.core.journal import Entry, StatusChanged
 from a2a_serverless.core.large_parts import has_stored
@@ -67,8 +68,6 @@ IN_JOURNAL: Final = "+"
 OF_THE_TASK: Final = "="
 """Precedes a status message whose task and context are the task's own, and left out."""
 
-DUE_AFTER: Final = timedelta(minutes=1)
-
 
 def head_key(key: TaskKey) -> dict[str, Attribute]:
     """Where the head of a task is."""
@@ -81,8 +80,6 @@ def new_item(head: Head, written: "Written") -> dict[str, Attribute]:
         **head_key(head.key),
         OWNER_INDEX_PARTITION: text(owner_text(head.key.scope)),
         CONTEXT: text(head.context_id),
-        DUE_INDEX_PARTITION: text(due_shard(task_text(head.key))),
-        DUE_INDEX_SORT: text(due_text(due_at(head))),
         **{name: value for name, value in changed(None, head, written).items() if value is not None},
     }
 
@@ -181,19 +178,13 @@ def _wait(before: Head | None, after: Head) -> dict[str, Attribute | None]:
 
 
 def _due(before: Head | None, after: Head) -> dict[str, Attribute | None]:
-    """Where the task stands in the index `due`; written when it is parked, resumed or over, or its webhooks change."""
-    if before is None or (before.wait, before.is_over, before.push) == (after.wait, after.is_over, after.push):
+    """Where the task stands in the index `due`."""
+    if not is_due_anew(before, after):
         return {}
-    if after.is_over and not after.push:
+    at = due_at(after)
+    if at is None:
         return {DUE_INDEX_PARTITION: None, DUE_INDEX_SORT: None}
-    shard = due_shard(task_text(after.key))
-    return {DUE_INDEX_PARTITION: text(shard), DUE_INDEX_SORT: text(due_text(due_at(after)))}
-
-
-def due_at(head: Head) -> datetime:
-    """When somebody should look whether what had to follow did: a minute after the status changed. The sweep knows
-    what comes next, and moves it there; a task that is over is looked at until its webhooks were told."""
-    return (head.status.timestamp or head.created_at) + DUE_AFTER
+    return {DUE_INDEX_PARTITION: text(due_shard(task_text(after.key))), DUE_INDEX_SORT: text(due_text(at))}
 
 
 def due_shard(partition: str) -> str:

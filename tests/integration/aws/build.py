@@ -48,6 +48,7 @@ def new(
         message(text),
         context_id=context_id,
         caller=Caller(scope.owner),
+        sent=sends.fingerprint(message(text)),
         push=push,
         metadata=None,
         rules=RULES,
@@ -85,7 +86,8 @@ def ask(
 def answer(head: Head, text: str = "sea", *, now: datetime = START) -> Change:
     """The change that an answer makes."""
     caller = Caller(head.key.scope.owner)
-    change = sends.accept(head, message(text, message_id=f"m-{text}"), caller=caller, rules=RULES, now=now)
+    said = message(text, message_id=f"m-{text}")
+    change = sends.accept(head, said, caller=caller, sent=sends.fingerprint(said), rules=RULES, now=now)
     assert isinstance(change, Change)
     return change
 

@@ -191,6 +191,20 @@ def test_a_webhook_that_was_added_to_an_ended_task_and_told_by_nobody_is_told() 
     assert world.notify() == ["delivered"]
 
 
+def test_a_webhook_of_an_ended_task_that_was_replaced_and_told_by_nobody_is_told() -> None:
+    world = World()
+    task = world.send(hook=webhook(id=HOOK_ID))
+    world.settle()
+    world.notify()
+    later(world)
+    push_configs.create(world.host, ALICE, task.id, webhook(id=HOOK_ID), WireVersion.V1_0)
+    dropped_by_the_stream(world)
+
+    later(world)
+
+    assert world.notify() == ["delivered"]
+
+
 def test_a_retry_that_got_lost_is_sent_on_its_way() -> None:
     world = World(agent_that(completes))
     world.send(hook=webhook(id=HOOK_ID))
