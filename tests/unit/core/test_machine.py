@@ -1,0 +1,683 @@
+"""The lifecycle, proved by trying: whatever happens in whatever order, the rules of a task (DESIGN 3) hold.
+
+Callers, workers, timers, the stream, the queues, the sweep, partners and people with callback addresses act in an order
+that Hypothesis chooses and shrinks. Workers die and stall between any two writes; the stream replays, delays and loses;
+deliveries come twice and out of order; writes fail before and after they were carried out. `invariants` looks at every
+committed change. The model here knows what was accepted, and at the end everything is worked off: no task is stuck, no
+message is lost, and nobody is uninformed.
+"""
+
+import os
+from collections import defaultdict
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from a2a_serverless.agent import Turn
+from a2a_serverless.app import push_configs
+from a2a_serverless.app.callbacks import Resumed
+from a2a_serverless.app.cancel import cancel
+from a2a_serverless.app.expire import expire
+from a2a_serverless.app.notify import notify
+from a2a_serverless.app.read import get
+from a2a_serverless.app.send import SendRequest, send
+from a2a_serverless.app.sweep import sweep
+from a2a_serverless.core.delivery_outcome import Answer, Fault, NoAnswer, Outcome
+from a2a_serverless.core.head import Change, Head, Record, Rules
+from a2a_serverless.core.push import WireVersion
+from a2a_serverless.errors import (
+    InvalidParams,
+    LeaseLost,
+    TaskNotCancelable,
+    TaskNotFound,
+    UnsupportedOperation,
+)
+from a2a_serverless.types import Caller, Role, Task, TaskKey
+from tests.fakes import QueuedNudge
+from tests.unit.app.world import ALICE, BOB, World, agent_that, completes, request, webhook
+from tests.unit.core.invariants import Watched
+from tests.unit.core.stepped import Delivery, Stream, TurnQueue, Worker, WorkerDied
+
+CHAOS = os.environ.get("HYPOTHESIS_PROFILE") == "chaos"
+FOR_EVER = timedelta(days=3650)
+WAIT = timedelta(days=2)
+MINUTE = timedelta(minutes=1)
+
+indexes = st.integers(0, 30)
+times = st.sampled_from([0.1, 1.0, 5.0, 31.0, 61.0, 900.0, 3_700.0, 90_000.0])
+outcomes = st.sampled_from(
+    [
+        Answer(status=200),
+        Answer(status=200),
+        Answer(status=500),
+        Answer(status=302),
+        Answer(status=503, retry_after="120"),
+        Answer(status=410),
+        NoAnswer(Fault.TIMEOUT),
+        None,
+    ]
+)
+"""None: the sender dies with its claim."""
+
+
+class StoreFailed(OSError):
+    """The network between a worker and the store."""
+
+
+@dataclass(frozen=True)
+class Accepted:
+    """A send that was accepted, to be repeated one day."""
+
+    caller: Caller
+    request: SendRequest
+    key: TaskKey
+    at: datetime
+    first: bool
+
+
+class Deployment(RuleBasedStateMachine):
+    """What may happen, and what must hold then."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.world = World(rules=Rules(retention=FOR_EVER))
+        self.world.tasks.on_commit = self.committed
+        self.watched = Watched()
+        self.queue = TurnQueue()
+        self.stream = Stream(self.world)
+        self.workers: list[Worker] = []
+        self.decides_on_expiry = False
+        self.holder: dict[TaskKey, Worker] = {}
+        """Who took the newest lease of each task."""
+        self.said: dict[tuple[TaskKey, int, int], list[str]] = defaultdict(list)
+        self.given: dict[tuple[TaskKey, int], tuple[int, list[str]]] = {}
+        """The messages that the newest attempt of each turn was given, with the attempt."""
+        self.finished: set[tuple[TaskKey, int, int]] = set()
+        """Turns that ended with what their attempt said."""
+        self.accepted: dict[TaskKey, list[str]] = {}
+        self.sent: list[Accepted] = []
+        self.newest: dict[TaskKey, Accepted] = {}
+        """The send whose repeat is a retry."""
+        self.addresses: list[tuple[TaskKey, int, str]] = []
+        self.waits_ended: set[tuple[TaskKey, int]] = set()
+        self.at_commit: list[Callable[[], object]] = []
+        self.failures: list[bool] = []
+        """Writes of workers that will fail: after (True) or before they were carried out."""
+        self.texts = 0
+        self._commit = self.world.tasks.commit
+        self.world.tasks.commit = self.commit  # type: ignore[method-assign]  # the store, with others in between
+        self.world.post.meanwhile = self.dies_if_told
+        self.sender_dies = False
+        self.beating: Worker | None = None
+        self.in_between = 0
+
+    @initialize(
+        decides=st.booleans(),
+        tasks=st.lists(st.sampled_from(["queued", "stay", "ask", "auth", "die"]), min_size=1, max_size=3),
+    )
+    def begin(self, decides: bool, tasks: list[str]) -> None:
+        """An agent that decides on deadlines itself or does not; tasks that are queued, running or waiting."""
+        self.decides_on_expiry = decides
+        self.world.agent = agent_that(completes, on_expire=completes if decides else None)
+        for number, how in enumerate(tasks):
+            self._send(ALICE, self._request(hook=number % 2 == 0))
+            if how != "queued":
+                self._move_on(list(self.accepted)[-1], how)
+
+    def teardown(self) -> None:
+        """Work everything off, and see that nothing was lost."""
+        try:
+            if self.watched.wrong:
+                return  # an invariant has said so
+            self.settle_everything()
+            self.nobody_is_stuck()
+            self.every_message_was_read_or_its_task_ended()
+            self.every_partner_knows()
+            self.deadlines_pass()
+            self.rules_hold()
+        finally:
+            for worker in self.workers:
+                if worker.is_running:
+                    worker.die()
+
+    # Callers
+
+    @precondition(lambda self: len(self.accepted) < 3)
+    @rule(caller=st.sampled_from([ALICE, BOB]), hook=st.booleans())
+    def begins_a_task(self, caller: Caller, hook: bool) -> None:
+        """A first message."""
+        self._send(caller, self._request(hook=hook))
+
+    @precondition(lambda self: self.accepted)
+    @rule(task=indexes, hook=st.booleans())
+    def answers(self, task: int, hook: bool) -> None:
+        """A message to a task, whatever it does: an answer, or one more, or too late."""
+        key = self._task(task)
+        self._send(_owner(key), self._request(hook=hook, task=key.task_id))
+
+    @precondition(lambda self: self.sent)
+    @rule(which=indexes)
+    def repeats(self, which: int) -> None:
+        """The same send again."""
+        sent = self.sent[which % len(self.sent)]
+        self._send(sent.caller, sent.request, sent)
+
+    @precondition(lambda self: self.accepted)
+    @rule(task=indexes)
+    def cancels(self, task: int) -> None:
+        """CancelTask."""
+        self._cancel(self._task(task))
+
+    @precondition(lambda self: self.accepted)
+    @rule(task=indexes)
+    def fetches(self, task: int) -> None:
+        """GetTask, by its owner and by somebody else."""
+        key = self._task(task)
+        get(self.world.host, _owner(key), key.task_id)
+        try:
+            get(self.world.host, BOB if _owner(key) == ALICE else ALICE, key.task_id)
+        except TaskNotFound:
+            return
+        raise AssertionError("a foreign task was shown")
+
+    @precondition(lambda self: self.accepted)
+    @rule(task=indexes, name=st.sampled_from(["a", "b"]), delete=st.booleans())
+    def changes_webhooks(self, task: int, name: str, delete: bool) -> None:
+        """A webhook comes, is replaced, or goes."""
+        key = self._task(task)
+        if delete:
+            push_configs.delete(self.world.host, _owner(key), key.task_id, name)
+            return
+        with suppress(InvalidParams):  # it has as many as it may
+            push_configs.create(self.world.host, _owner(key), key.task_id, webhook(id=name), WireVersion.V1_0)
+
+    # People and timers
+
+    @precondition(lambda self: self.addresses)
+    @rule(which=indexes)
+    def posts_to_a_callback(self, which: int) -> None:
+        """Somebody uses an address: fresh, used, of a wait that never was, or of one that is over."""
+        self._post(which)
+
+    @precondition(lambda self: self.world.waits.held)
+    @rule(which=indexes, what=st.sampled_from(["token", "remind", "deadline"]))
+    def an_execution_acts(self, which: int, what: str) -> None:
+        """Store the token, remind, or reach the deadline: in time, early, late, again, or when nobody waits."""
+        self._act(which, what)
+
+    @rule(seconds=times)
+    def time_passes(self, seconds: float) -> None:
+        """Leases, claims and windows run out."""
+        self.world.clock.advance(seconds)
+
+    # Others in between
+
+    @precondition(lambda self: self.accepted and not self.at_commit)
+    @rule(task=indexes, what=st.sampled_from(["cancel", "answer", "callback", "token", "remind", "deadline"]))
+    def somebody_is_faster(self, task: int, what: str) -> None:
+        """Whoever commits next finds that another came between its look and its write."""
+        key = self._task(task)
+        match what:
+            case "cancel":
+                self.at_commit.append(lambda: self._cancel(key))
+            case "answer":
+                sent = self._request(task=key.task_id)
+                self.at_commit.append(lambda: self._send(_owner(key), sent))
+            case "callback":
+                self.at_commit.append(lambda: self._post(task))
+            case _:
+                self.at_commit.append(lambda: self._act(task, what))
+
+    @precondition(lambda self: self._running() and not self.failures)
+    @rule(carried_out=st.booleans())
+    def a_write_of_a_worker_will_fail(self, carried_out: bool) -> None:
+        """The store does not answer, having done it or not."""
+        self.failures.append(carried_out)
+
+    # Workers
+
+    @precondition(lambda self: self._deliveries())
+    @rule(which=indexes, twice=st.booleans())
+    def a_turn_is_delivered(self, which: int, twice: bool) -> None:
+        """Any message of the queue, once or twice."""
+        delivery = self.queue.visible.pop(which % len(self.queue.visible))
+        if twice:
+            self.queue.visible.append(Delivery(delivery.key, delivery.turn, delivery.received))
+        self._start(delivery)
+
+    @precondition(lambda self: self._running())
+    @rule(which=indexes, what=st.sampled_from(["artifact", "working", "much"]))
+    def an_agent_speaks(self, which: int, what: str) -> None:
+        """A chunk, a word, or so much that it is written at once."""
+        worker = self._worker(which)
+        self._do(worker, lambda turn: self._say(worker, turn, what))
+
+    @precondition(lambda self: self._running())
+    @rule(which=indexes)
+    def a_pulse_beats(self, which: int) -> None:
+        """Write, extend or look, whatever is due."""
+        worker = self._worker(which)
+        assert worker.writer is not None
+        self.beating = worker
+        try:
+            worker.writer.tick()
+        except (LeaseLost, StoreFailed):
+            return
+        finally:
+            self.beating = None
+
+    @precondition(lambda self: self._running())
+    @rule(which=indexes, how=st.sampled_from(["complete", "ask", "ask", "auth", "raise", "forget", "reject"]))
+    def an_agent_ends_its_turn(self, which: int, how: str) -> None:
+        """By an end, a question, a fault, or not at all."""
+        worker = self._worker(which)
+        self._do(worker, self._ending(worker, how))
+
+    @precondition(lambda self: self._running())
+    @rule(which=indexes)
+    def a_worker_dies(self, which: int) -> None:
+        """Between any two writes."""
+        self._do(self._worker(which), None)
+
+    # What carries
+
+    @precondition(lambda self: self.stream.changed())
+    @rule(which=indexes)
+    def the_stream_delivers(self, which: int) -> None:
+        """The next change of a task."""
+        keys = self.stream.changed()
+        self.stream.relay(keys[which % len(keys)])
+
+    @precondition(lambda self: self.accepted)
+    @rule(task=indexes, how=st.sampled_from(["ask", "ask", "auth", "auth", "complete", "die", "stay"]))
+    def a_task_moves_on(self, task: int, how: str) -> None:
+        """As it does nearly always: the stream and the queue bring its turn to a worker, who does it."""
+        self._move_on(self._task(task), how)
+
+    @precondition(lambda self: self.stream.past)
+    @rule(which=indexes)
+    def the_stream_repeats(self, which: int) -> None:
+        """A change that was relayed long ago."""
+        self.stream.replay(which)
+
+    @precondition(lambda self: self.stream.changed())
+    @rule(which=indexes)
+    def the_stream_loses(self, which: int) -> None:
+        """A change that nobody relays: the sweep must find what it asked for."""
+        keys = self.stream.changed()
+        self.stream.drop(keys[which % len(keys)])
+
+    @precondition(lambda self: self._deliveries())
+    @rule(which=indexes)
+    def the_queue_loses(self, which: int) -> None:
+        """A message that nobody will see again."""
+        self.queue.visible.pop(which % len(self.queue.visible))
+
+    @precondition(lambda self: self.world.queues.nudges)
+    @rule(which=indexes, outcome=outcomes, twice=st.booleans())
+    def a_nudge_is_delivered(self, which: int, outcome: Outcome | None, twice: bool) -> None:
+        """To a partner who takes it, refuses it, or is not there; by a sender who may die."""
+        nudges = self.world.queues.nudges
+        nudge = nudges.pop(which % len(nudges))
+        if twice:
+            nudges.append(nudge)
+        self._notify(nudge, outcome)
+
+    @precondition(lambda self: self.world.tasks.due_before(self.world.clock(), limit=1))
+    @rule()
+    def the_sweep_runs(self) -> None:
+        """Once a minute, or whenever."""
+        sweep(self.world.sweeper)
+
+    # What must hold
+
+    @invariant()
+    def rules_hold(self) -> None:
+        """Nothing that was committed broke a rule."""
+        assert not self.watched.wrong, self.watched.wrong[0]
+
+    @invariant()
+    def every_accepted_message_is_in_the_history_once_and_in_order(self) -> None:
+        """And no other is."""
+        for key, texts in self.accepted.items():
+            history = self._record(key).task().history
+            heard = [message.message_id for message in history if message.role is Role.USER]
+            assert heard == texts, key.task_id
+
+    @invariant()
+    def what_dead_attempts_produced_does_not_count(self) -> None:
+        """Each chunk is of the newest attempt of its turn, and those of a finished one are there once and in order."""
+        for key in self.accepted:
+            produced = self._produced(key)
+            for (turn, attempt), texts in produced.items():
+                assert self.given[key, turn][0] == attempt, f"attempt {attempt} of turn {turn} is dead"
+                said = self.said[key, turn, attempt]
+                assert texts == said[: len(texts)], f"said {said}, written {texts}"
+            for task, turn, attempt in self.finished:
+                whole = task != key or produced[turn, attempt] == self.said[key, turn, attempt]
+                assert whole, f"said {self.said[key, turn, attempt]}, written {produced[turn, attempt]}"
+
+    def _produced(self, key: TaskKey) -> dict[tuple[int, int], list[str]]:
+        """The chunks of the task's artifact by the turn and attempt that said them."""
+        produced: dict[tuple[int, int], list[str]] = defaultdict(list)
+        for artifact in self._record(key).task().artifacts:
+            for part in artifact.parts:
+                turn, attempt, _ = (part.text or "").split(".", 2)
+                produced[int(turn), int(attempt)].append(part.text or "")
+        return produced
+
+    # At the end
+
+    def settle_everything(self) -> None:
+        """The workers are gone, the faults are over: let everything run until nothing is left."""
+        self.at_commit.clear()
+        self.failures.clear()
+        for worker in self._running():
+            self._do(worker, None)
+        for _ in range(500):
+            did = self._one_round()
+            if not did:
+                return
+        raise AssertionError(f"something goes round for ever: {did}")
+
+    def _one_round(self) -> list[object]:
+        """What a minute brings; answers what there was to do."""
+        did: list[object] = []
+        while keys := self.stream.changed():
+            self.stream.relay(keys[0])
+            did.append(keys[0])
+        for delivery in tuple(self._deliveries()):
+            self.queue.visible.remove(delivery)
+            self._work_off(delivery)
+            did.append(delivery)
+        queued, self.world.queues.nudges = self.world.queues.nudges, []
+        self.world.clock.advance(max([61.0, *(nudge.delay_seconds for nudge in queued)]))
+        for nudge in queued:
+            self._notify(nudge, Answer(status=200))
+        swept = sweep(self.world.sweeper)
+        for key, number in self.world.waits.held:
+            if not self._head(key).wait_token:
+                self.world.tasks.store_token(key, number, f"token-{number}")
+        return [*did, *queued, *swept.repaired, *self.queue.visible]
+
+    def _work_off(self, delivery: Delivery) -> None:
+        worker = self._start(delivery)
+        if worker.is_running:
+            self._do(worker, self._ending(worker, "complete"))
+
+    def nobody_is_stuck(self) -> None:
+        """Each task has ended, or is parked with an open wait that somebody holds."""
+        for key in self.accepted:
+            head = self._head(key)
+            assert head.is_over or (head.wait is not None and head.wait_token), f"{head}"
+            assert head.is_over or self.world.tasks.due_at(key) is not None
+
+    def every_message_was_read_or_its_task_ended(self) -> None:
+        """By exactly one turn, in the order in which they were accepted."""
+        for key, texts in self.accepted.items():
+            head = self._head(key)
+            turns = (self.given.get((key, turn), (0, []))[1] for turn in range(1, head.turn + 1))
+            read = [text for turn in turns for text in turn]
+            assert read == texts[: len(read)], f"accepted {texts}, read {read}"
+            assert head.is_over or read == texts, f"accepted {texts}, read {read}"
+
+    def every_partner_knows(self) -> None:
+        """Where the task stands, unless he asked not to."""
+        for key in self.accepted:
+            head = self._head(key)
+            for config in head.push:
+                state = self.world.tasks.delivery(key, config)
+                knows = state.settled_seq >= head.nudge_seq or state.disabled is not None
+                assert knows, f"{config} knows {state.settled_seq} of {head.nudge_seq}"
+
+    def deadlines_pass(self) -> None:
+        """No execution reached its deadline: the sweep alone ends every wait, and then every task has ended."""
+        for _ in range(3):
+            self.world.clock.advance(WAIT + 2 * MINUTE)
+            self.settle_everything()
+        for key in self.accepted:
+            assert self._head(key).is_over
+        self.every_message_was_read_or_its_task_ended()
+        self.every_partner_knows()
+
+    # How
+
+    def _move_on(self, key: TaskKey, how: str) -> None:
+        while key in self.stream.changed():
+            self.stream.relay(key)
+        for delivery in [delivery for delivery in self._deliveries() if delivery.key == key]:
+            self.queue.visible.remove(delivery)
+            worker = self._start(delivery)
+            if worker.is_running and how == "die":
+                self._do(worker, None)
+            elif worker.is_running and how != "stay":
+                self._do(worker, self._ending(worker, how))
+
+    def committed(self, old: Head | None, new: Head) -> None:
+        """Look at a change as it is committed, and at who did it."""
+        self.watched.saw(old, new)
+        record = self.world.tasks.read(new.key, now=self.world.clock())
+        if record is not None:
+            self.watched.journal_only_appended(record.head, record.entries)
+        worker = self._actor()
+        if old is None:
+            return
+        if worker is not None and new.fence > old.fence:
+            self.holder[new.key] = worker
+        elif worker is not None and worker.number and self.holder.get(new.key) is not worker:
+            self.watched.wrong.append(f"only_one_runner_can_write: {new.key.task_id} at version {new.version}")
+        if worker is not None and worker.number and old.lease is not None and new.lease is None:
+            self.finished.add((new.key, worker.number, worker.attempt))
+        if old.wait is not None and new.wait is None:
+            ended = (new.key, old.wait.number)
+            if ended in self.waits_ended:
+                self.watched.wrong.append(f"each_question_is_answered_once: {ended}")
+            self.waits_ended.add(ended)
+
+    def commit(self, change: Change) -> Head:
+        """The store's commit, with whoever is faster before it, and with a network."""
+        if self.at_commit:
+            self.in_between += 1
+            self.at_commit.pop()()
+            self.in_between -= 1
+        if self._actor() is None or not self.failures:
+            return self._commit(change)
+        if self.failures.pop():
+            self._commit(change)
+        raise StoreFailed("no answer")
+
+    def _actor(self) -> Worker | None:
+        """The worker that acts at this moment, if one does."""
+        if self.in_between:
+            return None
+        return self.beating or next((worker for worker in self.workers if worker.is_this_thread()), None)
+
+    def dies_if_told(self) -> None:
+        """A sender that dies with its claim."""
+        if self.sender_dies:
+            raise StoreFailed("the sender died")
+
+    def _request(self, *, hook: bool = False, task: str = "") -> SendRequest:
+        self.texts += 1
+        address = "https://partner.example/hook" if hook else ""
+        return request(f"message {self.texts}", task=task, return_immediately=True, hook=address)
+
+    def _send(self, caller: Caller, wanted: SendRequest, repeated: Accepted | None = None) -> None:
+        """Send, and judge by the model whether that was a retry, a message, or too late."""
+        expected = None if self.at_commit else self._expected(repeated)
+        try:
+            answer = send(self.world.host, caller, wanted)
+        except UnsupportedOperation:
+            assert wanted.message.task_id
+            assert self._head(TaskKey(self.world.key("x", caller).scope, wanted.message.task_id)).is_over
+            return
+        except InvalidParams:
+            assert wanted.configuration.push is not None
+            return
+        assert isinstance(answer, Task)
+        key = self.world.key(answer, caller)
+        if expected is not None:
+            assert key == expected, "a retry got another task"
+        if self._was_accepted(key, wanted):
+            assert expected is None, "a retry was taken for a message"
+            sent = Accepted(caller, wanted, key, self.world.clock(), not wanted.message.task_id)
+            self.accepted.setdefault(key, []).append(wanted.message.message_id)
+            self.newest[key] = sent
+            self.sent.append(sent)
+
+    def _expected(self, repeated: Accepted | None) -> TaskKey | None:
+        """The task that a repeat belongs to, if it is a retry."""
+        if repeated is None:
+            return None
+        newest = [sent for sent in self.newest.values() if sent.request == repeated.request]
+        alive = [sent for sent in newest if sent.caller == repeated.caller and self._is_in_window(sent)]
+        return alive[-1].key if alive else None
+
+    def _is_in_window(self, sent: Accepted) -> bool:
+        return self.world.clock() - sent.at < self.world.rules.retry_window
+
+    def _was_accepted(self, key: TaskKey, wanted: SendRequest) -> bool:
+        history = self._record(key).task().history
+        heard = sum(message.message_id == wanted.message.message_id for message in history)
+        return heard > self.accepted.get(key, []).count(wanted.message.message_id)
+
+    def _cancel(self, key: TaskKey) -> None:
+        try:
+            cancel(self.world.host, _owner(key), key.task_id)
+        except TaskNotCancelable:
+            assert self._head(key).is_over
+        else:
+            self.newest.pop(key, None)
+
+    def _post(self, which: int) -> None:
+        if not self.addresses:
+            return
+        key, number, address = self.addresses[which % len(self.addresses)]
+        wait = self._head(key).wait
+        outcome = self.world.post_callback(address, {"posted": which})
+        if isinstance(outcome, Resumed):
+            assert wait is not None
+            assert wait.number == number, "an address opened another wait"
+            self.accepted[key].append(self._record(key).task().history[-1].message_id)
+
+    def _act(self, which: int, what: str) -> None:
+        if not self.world.waits.held:
+            return
+        key, number = list(self.world.waits.held)[which % len(self.world.waits.held)]
+        match what:
+            case "token":
+                self.world.tasks.store_token(key, number, f"token-{number}")
+            case "remind":
+                self.world.tasks.remind(key, number)
+            case _:
+                expire(self.world.expiry, key, number)
+
+    def _deliveries(self) -> list[Delivery]:
+        self.queue.take_in(self.world)
+        return self.queue.visible
+
+    def _running(self) -> list[Worker]:
+        return [worker for worker in self.workers if worker.is_running]
+
+    def _worker(self, which: int) -> Worker:
+        running = self._running()
+        return running[which % len(running)]
+
+    def _start(self, delivery: Delivery) -> Worker:
+        worker = Worker(self.world, delivery, decides_on_expiry=self.decides_on_expiry)
+        self.workers.append(worker)
+        worker.start()
+        if worker.turn is not None:
+            given = [message.message_id for message in worker.turn.messages]
+            self.given[delivery.key, worker.number] = (worker.attempt, given)
+        self._after(worker)
+        return worker
+
+    def _do(self, worker: Worker, step: Callable[[Turn], bool] | None) -> None:
+        """Let the agent take a step, or kill its worker (None)."""
+        if step is None:
+            worker.die()
+        else:
+            worker.do(step)
+        self._after(worker)
+
+    def _after(self, worker: Worker) -> None:
+        if worker.is_running:
+            return
+        if isinstance(worker.came, BaseException):
+            assert isinstance(worker.came, WorkerDied | StoreFailed), repr(worker.came)
+        self.queue.settle(worker)
+
+    def _say(self, worker: Worker, turn: Turn, what: str) -> bool:
+        if what == "working":
+            turn.working("on it")
+            return False
+        said = self.said[worker.delivery.key, worker.number, worker.attempt]
+        text = f"{worker.number}.{worker.attempt}.{len(said)}" + ("x" * 17_000 if what == "much" else "")
+        turn.artifact("log", text=text, append=True)
+        said.append(text)
+        return False
+
+    def _ending(self, worker: Worker, how: str) -> Callable[[Turn], bool]:
+        return lambda turn: self._end(worker, turn, how)
+
+    def _end(self, worker: Worker, turn: Turn, how: str) -> bool:
+        match how:
+            case "complete":
+                turn.complete("done")
+            case "reject":
+                turn.reject("no")
+            case "ask":
+                turn.ask("well?", within=WAIT, remind=[timedelta(hours=4)])
+            case "auth":
+                key, number = worker.delivery.key, self._head(worker.delivery.key).waits + 1
+                self.addresses.append((key, number, turn.callback_url()))
+                turn.require_auth("approve", within=WAIT)
+            case "raise":
+                raise RuntimeError("no")
+            case _:
+                pass
+        return True
+
+    def _notify(self, nudge: QueuedNudge, outcome: Outcome | None) -> None:
+        self.sender_dies = outcome is None
+        self.world.post.answers = [outcome] if outcome is not None else []
+        try:
+            notify(self.world.notifier, nudge.key, nudge.config_id, nudge.seq)
+        except StoreFailed:
+            self.world.queues.nudges.append(nudge)
+        finally:
+            self.sender_dies = False
+            self.world.post.answers = []
+
+    def _task(self, which: int) -> TaskKey:
+        keys = list(self.accepted)
+        return keys[which % len(keys)]
+
+    def _record(self, key: TaskKey) -> Record:
+        record = self.world.tasks.read(key, now=self.world.clock())
+        assert record is not None
+        return record
+
+    def _head(self, key: TaskKey) -> Head:
+        return self._record(key).head
+
+
+def _owner(key: TaskKey) -> Caller:
+    return ALICE if key.scope.owner == ALICE.owner else BOB
+
+
+TestDeployment = Deployment.TestCase
+TestDeployment.settings = settings(
+    max_examples=4_000 if CHAOS else 60,
+    stateful_step_count=120 if CHAOS else 50,
+    derandomize=not CHAOS,
+    database=None,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+)
