@@ -94,6 +94,7 @@ class Hooks:
 
     def __init__(self) -> None:
         self._hooks: dict[str, Hook] = {}
+        self._keys: dict[str, JwksCache] = {}
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self._hooks))
         self._server.daemon_threads = True
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05})
@@ -111,7 +112,8 @@ class Hooks:
     def partner(self, agent_url: str, *, issuer: str, token: str = "") -> "Partner":
         """A partner of the agent, with a webhook of its own and `token` as its credentials."""
         name = uuid.uuid4().hex
-        partner = Partner(self._url(name), agent_url, issuer=issuer, token=token)
+        keys = self._keys.setdefault(issuer, JwksCache(f"{issuer}/.well-known/jwks.json"))
+        partner = Partner(self._url(name), agent_url, issuer=issuer, keys=keys, token=token)
         self._hooks[f"/{name}"] = partner.hook
         return partner
 
@@ -133,13 +135,13 @@ class Hooks:
 class Partner:
     """A partner's backend: it verifies, acknowledges, and fetches what it was nudged about."""
 
-    def __init__(self, url: str, agent_url: str, *, issuer: str, token: str) -> None:
+    def __init__(self, url: str, agent_url: str, *, issuer: str, keys: JwksCache, token: str) -> None:
         self.reasons: queue.Queue[str] = queue.Queue()
         """What the receiver made of each request: `accepted`, `duplicate`, or why it was refused."""
         self.nudges: queue.Queue[Nudge] = queue.Queue()
         """Accepted, and not looked at yet."""
         self._told: defaultdict[str, list[Nudge]] = defaultdict(list)
-        proof = Strict(issuer=issuer, audience=url, keys=_keys(issuer), allow_loopback_http=True)
+        proof = Strict(issuer=issuer, audience=url, keys=keys, allow_loopback_http=True)
         self._receiver = Receiver(proof, enqueue=self.nudges.put, observe=lambda seen: self.reasons.put(seen.reason))
         credentials = StaticBearer(token) if token else None
         self._tasks = TaskClient(agent_url, credentials=credentials, allow_loopback_http=True)
@@ -174,10 +176,6 @@ class Partner:
     def _answer(self, posted: Posted) -> Said:
         answer = self._receiver.handle(posted.method, posted.headers, posted.body, now=time.time())
         return Said(answer.status, answer.headers, answer.body)
-
-
-def _keys(issuer: str) -> JwksCache:
-    return JwksCache(f"{issuer}/.well-known/jwks.json")
 
 
 def _in_turn(answers: Sequence[int | Said]) -> Answer:
