@@ -22,7 +22,7 @@ RESOURCES = {
         "EverythingIntegration": "ApiGatewayV2::Integration",
         "EverythingIntegrationPermission": "Lambda::Permission",
     },
-    "Tasks": {"Table": "DynamoDB::Table"},
+    "Tasks": {"Table": "DynamoDB::Table", "Bucket": "S3::Bucket", "BucketPolicy": "S3::BucketPolicy"},
     "Sealing": {"Key": "KMS::Key"},
     "RunTurn": HOP
     | DEAD_LETTERS
@@ -84,6 +84,8 @@ TOLD = {
         Variable.ALLOW_PRIVATE_WEBHOOKS,
         Variable.WEBHOOK_OWNERSHIP,
         Variable.NUDGES_QUEUE,
+        Variable.BUCKET,
+        Variable.EVIDENCE_DAYS,
     },
     "RunTurnFunction": RULES
     | {
@@ -93,11 +95,13 @@ TOLD = {
         Variable.TABLE,
         Variable.TURNS_QUEUE,
         Variable.TURNS_DEAD_LETTERS,
+        Variable.BUCKET,
     },
     "ExpireFunction": RULES | {Variable.STAGE, Variable.AGENTS, Variable.PUBLIC_URL, Variable.TABLE},
     "RelayFunction": {
         Variable.STAGE,
         Variable.TABLE,
+        Variable.BUCKET,
         Variable.TURNS_QUEUE,
         Variable.NUDGES_QUEUE,
         Variable.WAIT_MACHINE,
@@ -113,6 +117,7 @@ TOLD = {
         Variable.SCHEDULE_ROLE,
         Variable.SEALING_KEY,
         Variable.ALLOW_PRIVATE_WEBHOOKS,
+        Variable.EVIDENCE_DAYS,
     },
     "SweepFunction": RULES
     | {
@@ -135,6 +140,31 @@ def test_the_stack_holds_what_the_flow_uses_and_nothing_else(every: Template) ->
     assert {name: resource["Type"] for name, resource in every.resources.items()} == wanted
 
 
+def test_the_bucket_is_encrypted_private_and_lets_nothing_through_but_tls(every: Template) -> None:
+    bucket = every.of_type("AWS::S3::Bucket")["TasksBucket"]
+    (denied,) = every.of_type("AWS::S3::BucketPolicy")["TasksBucketPolicy"]["PolicyDocument"]["Statement"]
+
+    assert bucket["BucketEncryption"]["ServerSideEncryptionConfiguration"] == [
+        {"ServerSideEncryptionByDefault": {"SSEAlgorithm": "AES256"}}
+    ]
+    assert set(bucket["PublicAccessBlockConfiguration"].values()) == {True}
+    assert len(bucket["PublicAccessBlockConfiguration"]) == 4
+    assert "VersioningConfiguration" not in bucket
+    assert (denied["Effect"], denied["Action"], denied["Condition"]) == (
+        "Deny",
+        "s3:*",
+        {"Bool": {"aws:SecureTransport": "false"}},
+    )
+
+
+def test_objects_that_were_left_behind_end_by_themselves_long_after_their_task(every: Template) -> None:
+    rules = every.of_type("AWS::S3::Bucket")["TasksBucket"]["LifecycleConfiguration"]["Rules"]
+
+    days = {rule["Prefix"]: rule["ExpirationInDays"] for rule in rules if rule["Status"] == "Enabled"}
+
+    assert days == {"parts/": 30 + 30 + 365, "evidence/": 31}
+
+
 def test_two_deployments_of_one_template_differ_by_parameters_alone(every: Template) -> None:
     parameters = {name for name in every.body["Parameters"] if name != "BootstrapVersion"}
 
@@ -143,7 +173,7 @@ def test_two_deployments_of_one_template_differ_by_parameters_alone(every: Templ
 
 def test_the_outputs_say_where_everything_is(every: Template) -> None:
     assert set(every.body["Outputs"]) == {
-        *("Url", "ApiEndpoint", "Table", "WaitMachine", "SealingKey"),
+        *("Url", "ApiEndpoint", "Table", "Bucket", "WaitMachine", "SealingKey"),
         *("TurnsQueue", "TurnsDeadLetters", "NudgesQueue", "NudgesDeadLetters"),
         *("RelayDeadLetters", "SweepDeadLetters"),
     }
