@@ -223,7 +223,7 @@ class SetPushConfigParams(A2AModel):
         config = self.push_notification_config.upgraded()
         return v1.CreatePushConfigRequest(
             task_id=self.task_id,
-            id=config.id or self.task_id,
+            id=config.id,
             url=config.url,
             token=config.token,
             authentication=config.authentication,

@@ -15,9 +15,11 @@ from referencing.jsonschema import DRAFT202012
 
 from a2a_serverless import Agent, AgentCard, AgentExtension, AgentSkill
 from a2a_serverless.protocol.authentication import Identity, Security
+from a2a_serverless.protocol.cards import Document
 from a2a_serverless.protocol.faults import Refusal
 from a2a_serverless.protocol.http import Request
 from a2a_serverless.types import AgentCapabilities
+from tests.fakes import START
 
 from .door import PUBLIC_URL, Door, WithExtended, json_of
 
@@ -266,3 +268,10 @@ def test_the_security_of_a_skill_is_told_to_both_versions() -> None:
 
     assert found["skills"][0]["security"] == [{"bearer": ["pay"]}]
     assert found["capabilities"]["extensions"][0] == {"uri": "urn:x", "required": True}
+
+
+def test_a_moment_within_a_second_counts_as_that_second() -> None:
+    since = START.replace(microsecond=600_000)
+    request = Request("GET", "/", headers={"if-modified-since": "Mon, 30 Nov 2026 12:00:00 GMT"})
+
+    assert Document.of({}, since=since).response(request).status == 304
