@@ -151,8 +151,12 @@ def _create_config(wire: JsonObject) -> JsonObject:
         config = {name: value for name, value in resource.items() if name not in {"taskId", "name", "parent"}}
     if isinstance(config, dict):
         named = found.get("configId") or _last_segment(resource.get("name"))
-        config = {**({"id": named} if named else {}), **_camel(config)}
+        config = {**({"id": named} if named and named not in _NO_NAMES else {}), **_camel(config)}
     return {"taskId": wire["taskId"], "pushNotificationConfig": config}
+
+
+_NO_NAMES: Final = ("None", "null", "undefined")
+"""What clients write into a resource name when a config has no id."""
 
 
 def _last_segment(name: object) -> str:

@@ -352,6 +352,18 @@ def test_each_form_of_a_new_config_is_understood(body: dict[str, object]) -> Non
     assert rest(door, "DELETE", f"/v1/{name}") == {}
 
 
+@pytest.mark.parametrize("nothing", ["None", "null", "undefined"])
+def test_a_config_without_an_id_is_named_like_its_task_whatever_a_client_makes_of_that(nothing: str) -> None:
+    door = Door()
+    task = sent(door, "ask")["id"]
+    name = f"tasks/{task}/pushNotificationConfigs/{nothing}"
+    body = {"parent": f"tasks/{task}", "configId": nothing, "config": {"name": name, "pushNotificationConfig": HOOK}}
+
+    made = rest(door, "POST", f"/v1/tasks/{task}/pushNotificationConfigs", body)
+
+    assert made["pushNotificationConfig"]["id"] == task
+
+
 @pytest.mark.parametrize("path", ["/v1/card", "/agent/authenticatedExtendedCard"])
 def test_the_extended_card_is_where_old_clients_look(path: str) -> None:
     assert "known callers" in rest(Door(WithExtended()), "GET", path)["description"]
