@@ -50,15 +50,22 @@ def _check_secrets(wanted: TaskPushNotificationConfig) -> None:
 
 
 def prepared(
-    host: Host, key: TaskKey, wanted: TaskPushNotificationConfig, version: WireVersion, now: datetime
+    host: Host,
+    key: TaskKey,
+    wanted: TaskPushNotificationConfig,
+    version: WireVersion,
+    now: datetime,
+    *,
+    unnamed: str,
 ) -> PushConfig:
     """A checked config with an id, its URL normalised; secrets are sealed when it is stored.
 
-    Clients of 0.3 know one config per task, named like it, unless they name it themselves.
+    `unnamed` is the id of one that has none. Clients of 0.3 know one config per task, named like it, unless they name
+    it themselves.
     """
     scheme = _SCHEMES[wanted.authentication.scheme.lower()] if wanted.authentication else ""
     return PushConfig(
-        id=wanted.id or (key.task_id if version is WireVersion.V0_3 else host.ids()),
+        id=wanted.id or (key.task_id if version is WireVersion.V0_3 else unnamed),
         url=host.check_url(wanted.url),
         scheme=scheme,
         has_token=bool(wanted.token),
@@ -106,7 +113,7 @@ def create(
     key, now = TaskKey(host.scope(caller), task_id), host.clock()
     _existing(host, key)
     check(host, wanted)
-    config = prepared(host, key, wanted, version, now)
+    config = prepared(host, key, wanted, version, now, unnamed=host.ids())
 
     def decide(head: Head) -> Change:
         check_room(head, config, host.rules)

@@ -4,6 +4,7 @@ A repeated send finds what the first one made (see `core.sends`); the id of a ne
 fingerprint before the task is written, so a crash between the two leaves nothing but a claim that the retry takes up.
 """
 
+import hashlib
 import inspect
 import logging
 from dataclasses import dataclass, field
@@ -198,7 +199,14 @@ def _prepared_config(host: Host, key: TaskKey, request: SendRequest, now: dateti
     wanted = request.configuration.push
     if wanted is None:
         return None
-    return push_configs.prepared(host, key, wanted, request.wire_version, now)
+    unnamed = _config_id(key, request.message)
+    return push_configs.prepared(host, key, wanted, request.wire_version, now, unnamed=unnamed)
+
+
+def _config_id(key: TaskKey, message: Message) -> str:
+    """The id of a webhook that came with a send and has none: the same when the send is repeated, so that one whose
+    task was not written yet is taken up again and not left behind with its secrets."""
+    return hashlib.sha256(f"{key.task_id} {fingerprint(message)}".encode()).hexdigest()[:32]
 
 
 def _begin(host: Host, caller: Caller, request: SendRequest) -> Accepted:

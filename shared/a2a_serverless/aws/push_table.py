@@ -1,6 +1,9 @@
 """Webhooks in DynamoDB: a config and the state of its nudges in one item `PUSH#id` of its task, the delivery log and
 what the owner has fetched beside it.
 
+A webhook is stored before its task names it. One whose task then never came about has an end (`NAMED_WITHIN`), which
+the first write of its nudges' state takes away: that is made for a task that names it.
+
 A sender's claim is a generation, raised by one with every write of the state. Replacing a config raises it too and
 forgets the state: whoever still sends for the config it was has lost. As in `task_table`, a refused write that finds
 its own mark has been carried out.
@@ -45,6 +48,8 @@ LOG: Final = "LOG#"
 FETCHED: Final = "FETCHED"
 
 LOG_KEPT: Final = timedelta(days=14)
+NAMED_WITHIN: Final = timedelta(days=14)
+"""How long a webhook is kept that no nudge was ever decided for: it belongs to no task."""
 _LONGEST_ID: Final = 128
 """Ids of configs are no longer (`app.push_configs`); a longer one is not there."""
 
@@ -73,6 +78,7 @@ class PushTable:
             WEBHOOK_INDEX_PARTITION: text(key.task_id),
             "delivery": None,
             _MARK: None,
+            TTL_ATTRIBUTE: ttl(config.created_at + NAMED_WITHIN),
         }
         self._table.update(_config_key(key, config.id), changes, raised={"generation": 0})
 
@@ -117,7 +123,12 @@ class PushTable:
             Conflict: the stored generation is another, or the config is gone.
         """
         mark = self._ids()[-12:]
-        changes = {"delivery": text(delivery_text(state)), "generation": number(state.generation), _MARK: text(mark)}
+        changes = {
+            "delivery": text(delivery_text(state)),
+            "generation": number(state.generation),
+            _MARK: text(mark),
+            TTL_ATTRIBUTE: None,
+        }
         still_at_generation = Condition("generation = :seen", {":seen": number(state.generation - 1)})
         try:
             self._table.update(_config_key(key, config_id), changes, only_if=still_at_generation)

@@ -7,7 +7,8 @@ from typing import Protocol
 import pytest
 
 from a2a_serverless.app.ports import AttemptRecord, DeliveryStore, PushStore, Receipts
-from a2a_serverless.aws.push_table import PushTable
+from a2a_serverless.aws.keys import task_text
+from a2a_serverless.aws.push_table import NAMED_WITHIN, PushTable
 from a2a_serverless.aws.table import Table
 from a2a_serverless.core.delivery_health import ConfigHealth
 from a2a_serverless.core.delivery_outcome import DisableReason
@@ -136,6 +137,21 @@ def test_a_delivery_state_is_read_back_as_it_was_saved(push: Push, key: TaskKey,
 
     assert push.delivery(key, CONFIG.id) == state
     assert push.config(key, CONFIG.id) == CONFIG
+
+
+def test_a_webhook_that_no_nudge_was_decided_for_is_forgotten_one_day(table: Table, key: TaskKey) -> None:
+    push = PushTable(table, ids=random_ids)
+    item = {"pk": {"S": task_text(key)}, "sk": {"S": f"PUSH#{CONFIG.id}"}}
+
+    push.put_config(key, CONFIG)
+
+    stored = table.get(item)
+    assert stored is not None
+    assert stored["expires_at"] == {"N": str(int((START + NAMED_WITHIN).timestamp()))}
+    push.save_delivery(key, CONFIG.id, FULL)
+    named = table.get(item)
+    assert named is not None
+    assert "expires_at" not in named
 
 
 def test_of_two_senders_with_one_generation_one_has_the_claim(push: Push, key: TaskKey) -> None:

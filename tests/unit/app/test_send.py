@@ -412,6 +412,27 @@ def test_a_send_that_died_between_claim_and_task_is_taken_up_by_its_repeat(monke
 
     assert world.tasks.keys() == (world.key(task),)
     assert [config.url for config in push_configs.list_all(world.host, ALICE, task.id)] == [HOOK]
+    assert len(world.tasks.configs(world.key(task))) == 1, "a webhook that its task does not name lies about"
+
+
+def test_the_webhook_of_an_answer_that_died_before_its_write_is_taken_up_by_its_repeat(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world = World(agent_that(asks_once))
+    task = world.send()
+    world.settle()
+
+    def crash(_: Change) -> Head:
+        raise OSError("the process is gone")
+
+    with monkeypatch.context() as dying:
+        dying.setattr(world.tasks, "commit", crash)
+        with pytest.raises(OSError, match="gone"):
+            world.send("42", task=task, hook=HOOK)
+
+    world.send("42", task=task, hook=HOOK)
+
+    assert [config.id for config in world.tasks.configs(world.key(task))] == list(world.head(task).push)
 
 
 def test_i03_the_same_message_of_another_owner_makes_his_own_task() -> None:
