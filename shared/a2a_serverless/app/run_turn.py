@@ -90,6 +90,8 @@ def run_turn(runner: Runner, key: TaskKey, turn: int, *, redelivered: bool = Fal
             return Later(until) if redelivered else Done("another runner has the task")
         case NothingToDo():
             return Done("the turn is over, or its task waits or has ended")
+        case Exhausted(None) if not redelivered:
+            return Done("the turn was given up")
         case Exhausted():
             return Buried(f"turn {turn} stopped its worker {runner.rules.attempts} times")
         case _:
@@ -119,7 +121,7 @@ def _begin(runner: Runner, key: TaskKey, turn: int) -> Head | Held | NothingToDo
         if head is None:
             return NothingToDo()
         beginning = turns.begin(head, turn, message_id=runner.ids(), rules=runner.rules, now=now)
-        if isinstance(beginning, Held | NothingToDo):
+        if isinstance(beginning, Held | NothingToDo) or beginning.change is None:
             return beginning
         try:
             written = runner.tasks.commit(beginning.change)

@@ -33,9 +33,9 @@ class NothingToDo:
 
 @dataclass(frozen=True, slots=True)
 class Exhausted:
-    """The turn killed its worker too often: this ends the task."""
+    """The turn killed its worker too often: this ends the task. None: it has ended it, and a worker died right after."""
 
-    change: Change
+    change: Change | None
 
 
 Beginning = Begun | Held | NothingToDo | Exhausted
@@ -46,6 +46,8 @@ def begin(head: Head, turn: int, *, message_id: str, rules: Rules, now: datetime
 
     `message_id` names the message that ends the task when its attempts are exhausted.
     """
+    if head.is_over and head.turn == turn and head.attempt > rules.attempts:
+        return Exhausted(None)
     if head.is_over or head.wait is not None or turn != head.turn_due:
         return NothingToDo()
     if head.lease is not None and head.lease.until > now:
@@ -61,8 +63,8 @@ def begin(head: Head, turn: int, *, message_id: str, rules: Rules, now: datetime
 
 def _buried(head: Head, *, message_id: str, rules: Rules, now: datetime) -> Change:
     text = f"the agent stopped without an answer {rules.attempts} times"
-    message = agent_message(head, text, message_id=message_id)
-    return advance(head, *_fenced_off(head), status(TaskState.FAILED, now, message), rules=rules, now=now)
+    failed = status(TaskState.FAILED, now, agent_message(head, text, message_id=message_id))
+    return advance(head, *_fenced_off(head), failed, rules=rules, now=now, attempt=head.attempt + 1)
 
 
 def _fenced_off(head: Head) -> tuple[Entry, ...]:

@@ -294,10 +294,24 @@ def test_i11_a_buried_turn_that_is_redriven_does_not_raise_its_task_from_the_dea
     run_again(world, task)
     world.agent = agent_that(completes)
 
-    outcome = run_again(world, task)
+    outcome = run_again(world, task, redelivered=False)
 
     assert isinstance(outcome, Done)
     assert world.head(task).state is TaskState.FAILED
+
+
+def test_a_worker_that_dies_before_it_buries_a_turn_is_followed_by_one_that_does() -> None:
+    world = World(agent_that(dies))
+    task = queued(world)
+    for _ in range(3):
+        with pytest.raises(WorkerDied):
+            run_again(world, task)
+        world.clock.advance(LEASE)
+    run_again(world, task)  # answers that the turn is to be buried, and its worker dies of that
+
+    outcome = run_again(world, task)
+
+    assert outcome == Buried("turn 1 stopped its worker 3 times")
 
 
 def test_a_task_that_failed_by_crashes_shows_nothing_half_done() -> None:
