@@ -114,6 +114,8 @@ class _Arrival:
             if place is None:
                 continue
             by = self._carrier(decision)
+            if isinstance(decision, Settle):
+                self._bury(decision.step)
             try:
                 self._write_decided(state, decision, by)
             except Conflict:
@@ -195,6 +197,7 @@ class _Arrival:
         learn(notifier.endpoints, self._endpoint, sent, after.verdict, now=now, place=place)
         self._record(decision.nudge, sent, after)
         by = self._carrier(after.step)
+        self._bury(after.step)
         try:
             self._save(carried(after.state, by, read=decision.state))
         except Conflict:
@@ -223,15 +226,19 @@ class _Arrival:
                 if closed.how is not Closing.DELIVERED:
                     self._log_closed(closed)
             case GiveUp(closed):
-                reason = f"{closed.how.value} after {closed.attempts} attempts"
-                log.error("nudge %s", reason, extra=self._where | {"seq": closed.seq})
+                log.error("nudge %s", _reason(closed), extra=self._where | {"seq": closed.seq})
                 self._log_closed(closed)
-                self.notifier.dead_letters.bury_nudge(self.key, self.config.id, closed.seq, reason)
             case SwitchOff(closed, reason):
                 log.error("webhook disabled", extra=self._where | {"reason": reason.value})
                 self._log_closed(closed)
             case _:
                 assert_never(step)
+
+    def _bury(self, step: NextStep) -> None:
+        """Put a nudge that is given up with the dead letters, before its state says that it is over: a sender that dies
+        in between leaves it there twice, and not nowhere."""
+        if isinstance(step, GiveUp):
+            self.notifier.dead_letters.bury_nudge(self.key, self.config.id, step.closed.seq, _reason(step.closed))
 
     def _bring_back(self, seq: int, by: Carrier | None) -> None:
         notifier, config = self.notifier, self.config.id
@@ -282,6 +289,10 @@ class _Arrival:
     @property
     def _where(self) -> dict[str, object]:
         return {"task_id": self.key.task_id, "config_id": self.config.id}
+
+
+def _reason(closed: Closed) -> str:
+    return f"{closed.how.value} after {closed.attempts} attempts"
 
 
 def _is_coming(state: DeliveryState, *, now: datetime) -> bool:

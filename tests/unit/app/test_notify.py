@@ -16,7 +16,7 @@ from a2a_serverless.core.delivery_outcome import Answer, Fault, NoAnswer
 from a2a_serverless.core.delivery_schedule import ATTEMPTS, STEPS
 from a2a_serverless.core.delivery_state import DeliveryState
 from a2a_serverless.core.push import PushSecrets, WireVersion
-from a2a_serverless.types import Task, TaskState
+from a2a_serverless.types import Task, TaskKey, TaskState
 from tests.fakes import QueuedNudge
 from tests.unit.app.world import ALICE, World, agent_that, asks_once, webhook
 
@@ -125,6 +125,26 @@ def test_p17_a_redirect_is_a_failure_that_is_tried_again() -> None:
     until_settled(world)
 
     assert results(world, task) == ["moved", "delivered"]
+
+
+def test_a_nudge_is_with_the_dead_letters_before_it_counts_as_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    world, task = asked()
+    world.post.answers = [NoAnswer(Fault.TIMEOUT)] * 99
+    save = world.tasks.save_delivery
+
+    def die_of_the_end(key: TaskKey, config_id: str, state: DeliveryState) -> None:
+        if state.pending is None:
+            raise OSError("the process is gone")
+        save(key, config_id, state)
+
+    monkeypatch.setattr(world.tasks, "save_delivery", die_of_the_end)
+
+    with pytest.raises(OSError, match="gone"):
+        until_settled(world)
+
+    assert [nudge for nudge, _ in world.queues.buried] == [
+        QueuedNudge(world.key(task), HOOK_ID, world.head(task).nudge_seq)
+    ]
 
 
 def test_a_nudge_that_fails_to_the_end_of_its_schedule_is_given_up_loudly_and_only_once(
