@@ -24,7 +24,7 @@ def handler(event: dict[str, Any], _context: object) -> dict[str, Any]:
 def _work_off(record: dict[str, Any]) -> bool:
     try:
         arrival = nudge_of(record["body"])
-        result = _result(arrival)
+        result = _result(arrival, redelivered=int(record["attributes"]["ApproximateReceiveCount"]) > 1)
     except Exception:
         log.exception("a nudge was not worked off", extra={"message_id": record["messageId"]})
         return False
@@ -32,9 +32,9 @@ def _work_off(record: dict[str, Any]) -> bool:
     return True
 
 
-def _result(arrival: NudgeDue | PingDue) -> str:
+def _result(arrival: NudgeDue | PingDue, *, redelivered: bool) -> str:
     match arrival:
         case NudgeDue(key, config_id, seq):
             return notify(notifier(), key, config_id, seq)
         case PingDue(key, config_id, message_id):
-            return send_ping(notifier(), key, config_id, message_id)
+            return send_ping(notifier(), key, config_id, message_id, redelivered=redelivered)

@@ -21,9 +21,10 @@ _TRIES: Final = 5
 log = logging.getLogger(__name__)
 
 
-def send_ping(notifier: Notifier, key: TaskKey, config_id: str, message_id: str) -> str:
+def send_ping(notifier: Notifier, key: TaskKey, config_id: str, message_id: str, *, redelivered: bool = False) -> str:
     """Send the test and keep what came of it; answers in a word what that was.
 
+    `redelivered`: it came before, and its worker may have died on any step.
     A receiver that does not know `application/a2a+json` gets it once more as `application/json`, as with any nudge.
 
     Raises:
@@ -37,7 +38,7 @@ def send_ping(notifier: Notifier, key: TaskKey, config_id: str, message_id: str)
     if isinstance(verdict, ResendAsJson):
         verdict, result = _attempt(notifier, head, config, message_id, attempt=2, plain_json=True)
     if isinstance(verdict, Delivered):
-        _switch_on(notifier, head, config)
+        _switch_on(notifier, head, config, redelivered=redelivered)
     return result
 
 
@@ -60,17 +61,19 @@ def _attempt(
     return verdict, line.result
 
 
-def _switch_on(notifier: Notifier, head: Head, config: PushConfig) -> None:
-    """Send nudges again to a webhook that was switched off, the first for where the task stands."""
+def _switch_on(notifier: Notifier, head: Head, config: PushConfig, *, redelivered: bool) -> None:
+    """Send nudges again to a webhook that was switched off, the first for where the task stands; that one also if a
+    worker may have died right after it switched the webhook on."""
     for _ in range(_TRIES):
         state = notifier.deliveries.delivery(head.key, config.id)
-        if state.disabled is None:
+        if state.disabled is None and not redelivered:
             return
-        try:
-            notifier.deliveries.save_delivery(head.key, config.id, switch_on(state))
-        except Conflict:
-            continue
-        log.info("webhook switched on", extra={"task_id": head.key.task_id, "config_id": config.id})
+        if state.disabled is not None:
+            try:
+                notifier.deliveries.save_delivery(head.key, config.id, switch_on(state))
+            except Conflict:
+                continue
+            log.info("webhook switched on", extra={"task_id": head.key.task_id, "config_id": config.id})
         endpoint = endpoint_of(config.url)
         notifier.nudges.enqueue_nudge(head.key, config.id, head.nudge_seq, endpoint=endpoint)
         return

@@ -379,6 +379,21 @@ def test_a_test_that_gets_through_switches_a_webhook_on_and_tells_where_the_task
     assert state_of(world, task).delivered_seq == world.head(task).nudge_seq
 
 
+def test_a_worker_that_dies_right_after_it_switched_a_webhook_on_is_followed_by_one_that_tells_it() -> None:
+    world, task = asked()
+    world.post.answers = [Answer(status=410)]
+    world.notify()
+    deliveries.ping(desk(world), world.key(task), HOOK_ID)
+    asked_for = world.queues.pings[0]
+    sent_tests(world)
+    world.queues.nudges.clear()  # the worker died before it enqueued anything
+
+    ping.send_ping(world.notifier, world.key(task), HOOK_ID, asked_for.message_id, redelivered=True)
+
+    assert world.notify() == ["delivered"]
+    assert state_of(world, task).delivered_seq == world.head(task).nudge_seq
+
+
 def test_a_test_that_fails_is_not_repeated_and_leaves_the_webhook_off() -> None:
     world, task = asked()
     world.post.answers = [Answer(status=410), Answer(status=401)]
