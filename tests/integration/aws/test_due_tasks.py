@@ -58,6 +58,15 @@ def test_an_ended_task_with_a_webhook_is_due_until_somebody_saw_that_it_was_told
     assert due(tasks, scope, LATE) == []
 
 
+def test_an_ended_task_whose_webhook_was_replaced_is_due_again(tasks: Tasks, scope: Scope) -> None:
+    head = tasks.commit(advance(build.completed(tasks, scope), rules=Rules(), now=START, push=("c-1",)))
+    tasks.postpone(head, None)
+
+    tasks.commit(advance(head, rules=Rules(), now=START, nudge_seq=head.version + 1))
+
+    assert due(tasks, scope, LATE) == ["t-1"]
+
+
 def test_an_ended_task_is_never_due(tasks: Tasks, scope: Scope) -> None:
     build.completed(tasks, scope)
 
