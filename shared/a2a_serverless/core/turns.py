@@ -33,7 +33,7 @@ class NothingToDo:
 
 @dataclass(frozen=True, slots=True)
 class Exhausted:
-    """The turn killed its worker too often: this ends the task. None: it has ended it, and a worker died right after."""
+    """The turn killed its worker too often: this ends the task. None: it has, and a worker may have died of it."""
 
     change: Change | None
 
