@@ -46,7 +46,10 @@ class Agent:
         return None
 
     def on_cancel(self, task: Task) -> Awaitable[None] | None:
-        """The task was canceled, whatever it did: release what it held. It is final, nothing can be said any more."""
+        """The task was canceled, whatever it did: release what it held. It is final, nothing can be said any more.
+
+        A worker that dies in the middle of it is followed by one that says it again.
+        """
         del task
         return None
 

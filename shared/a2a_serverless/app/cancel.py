@@ -1,5 +1,6 @@
 """CancelTask."""
 
+from a2a_serverless.agent.agent import notices_cancel
 from a2a_serverless.app.host import Host
 from a2a_serverless.app.retry import change_task
 from a2a_serverless.core.cancels import cancel as decide_cancel
@@ -14,8 +15,8 @@ def cancel(host: Host, caller: Caller, task_id: str) -> Task:
         TaskNotCancelable: it has ended.
         TaskNotFound: the caller has no such task.
     """
-    key, now = TaskKey(host.scope(caller), task_id), host.clock()
-    change_task(host.tasks, key, lambda head: decide_cancel(head, rules=host.rules, now=now), now=now)
+    key, now, notice = TaskKey(host.scope(caller), task_id), host.clock(), notices_cancel(host.agent)
+    change_task(host.tasks, key, lambda head: decide_cancel(head, notice=notice, rules=host.rules, now=now), now=now)
     record = host.tasks.read(key, now=now)
     if record is None:
         raise TaskNotFound

@@ -19,8 +19,10 @@ from a2a_serverless.app.callbacks import Callbacks
 from a2a_serverless.app.context_memory import ContextMemory
 from a2a_serverless.app.large_parts import Whole
 from a2a_serverless.app.ports import Clock, ContextStore, Ids, PartStore, TaskStore
+from a2a_serverless.app.retry import change_task
 from a2a_serverless.app.turn_writer import TurnWriter
 from a2a_serverless.core import turns
+from a2a_serverless.core.cancels import noticed
 from a2a_serverless.core.head import Head, Record, Rules
 from a2a_serverless.core.journal import Spoken
 from a2a_serverless.core.turns import Begun, Exhausted, Held, NothingToDo
@@ -99,17 +101,22 @@ def run_turn(runner: Runner, key: TaskKey, turn: int, *, redelivered: bool = Fal
 
 
 def notice_cancel(runner: Runner, key: TaskKey) -> Outcome:
-    """Let the agent clean up after a cancel; its faults are logged and change nothing."""
+    """Let the agent clean up after a cancel; its faults are logged and change nothing.
+
+    That it was told is written down afterwards: whoever dies in between tells it again.
+    """
     agent = runner.agents(key.scope.agent)
     if not notices_cancel(agent):
         return Done("the agent has nothing to clean up")
     record = runner.tasks.read(key, now=runner.clock())
-    if record is None or record.head.state is not TaskState.CANCELED:
-        return Done("the task is not canceled")
+    if record is None or not record.head.notice_due:
+        return Done("the task is not canceled, or the agent was told")
     try:
         awaited(agent.on_cancel(Whole(runner.parts, key).task(record.task())))
     except Exception:
         log.exception("the agent raised after a cancel", extra={"task_id": key.task_id})
+    now = runner.clock()
+    change_task(runner.tasks, key, lambda head: noticed(head, rules=runner.rules, now=now), now=now)
     return Done("the agent was told of the cancel")
 
 

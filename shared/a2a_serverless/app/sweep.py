@@ -78,6 +78,9 @@ def _put_back(sweeper: Sweeper, head: Head, now: datetime) -> tuple[str, ...]:
     why = stuck(head, now)
     if why is None:
         return _retell(sweeper, head, now)
+    if why is Stuck.CANCEL_UNNOTICED:
+        sweeper.relay.turns.enqueue_cancel_notice(head.key)
+        return (why.value, *_retell(sweeper, head, now))
     if why is Stuck.WAIT_OVERDUE and head.wait is not None:
         expire(sweeper.expiry, head.key, head.wait.number)
     else:
@@ -96,7 +99,7 @@ def _retell(sweeper: Sweeper, head: Head, now: datetime) -> tuple[str, ...]:
 def _is_untold(state: DeliveryState, head: Head, now: datetime) -> bool:
     if state.disabled is not None or state.settled_seq >= head.nudge_seq:
         return False
-    overdue = state.pending.next_at if state.pending else head.status.timestamp or head.created_at
+    overdue = state.pending.next_at if state.pending else _since(head)
     return overdue + LOOK_AGAIN < now
 
 
@@ -118,7 +121,7 @@ def _look_again(sweeper: Sweeper, head: Head, now: datetime) -> datetime | None:
     if untold:
         return max(min(untold), now) + LOOK_AGAIN
     if head.is_over:
-        return None
+        return now + max(LOOK_AGAIN, now - _since(head)) if head.notice_due else None
     if head.wait is not None and head.wait_token:
         return max(head.wait.until, now) + LOOK_AGAIN
     return now + LOOK_AGAIN
@@ -131,19 +134,27 @@ class Stuck(StrEnum):
     RUNNER_DIED = "runner died"
     WAIT_NOT_HELD = "wait not held"
     WAIT_OVERDUE = "wait overdue"
+    CANCEL_UNNOTICED = "cancel not noticed"
 
 
 def stuck(head: Head, now: datetime) -> Stuck | None:
     """Why a task does not go on by itself; None if it does, or moved so lately that it still may."""
-    if head.is_over:
+    if head.is_over and not head.notice_due:
         return None
     if head.lease is not None:
         return Stuck.RUNNER_DIED if head.lease.until < now else None
-    if now < (head.status.timestamp or head.created_at) + LOOK_AGAIN:
+    if now < _since(head) + LOOK_AGAIN:
         return None
+    if head.notice_due:
+        return Stuck.CANCEL_UNNOTICED
     if head.wait is not None:
         return _stuck_wait(head.wait, head.wait_token, now)
     return Stuck.TURN_NOT_TAKEN
+
+
+def _since(head: Head) -> datetime:
+    """When the task came to stand where it does."""
+    return head.status.timestamp or head.created_at
 
 
 def _stuck_wait(wait: Wait, token: str, now: datetime) -> Stuck | None:

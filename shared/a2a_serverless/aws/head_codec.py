@@ -222,6 +222,7 @@ def _rest(head: Head) -> JsonObject:
         "waits": head.waits,
         "wait": _wait_text(head.wait) if head.wait is not None else None,
         "push": list(head.push),
+        "notice": head.notice_due,
         "sent": [head.last_send.fingerprint, milliseconds(head.last_send.at)] if head.last_send is not None else None,
     }
     return {name: value for name, value in rest.items() if value or (name == "metadata" and value is not None)}
@@ -316,6 +317,7 @@ def _head(item: Item, status: TaskStatus) -> Head:
         lease=Lease(moment_of(lease)) if lease else None,
         turn_from=rest.get("from", 0),
         read_to=rest.get("read", 0),
+        notice_due=rest.get("notice", False),
         shown_to=rest.get("shown", 0),
         spoken_to=rest.get("spoken", 0),
         waits=rest.get("waits", 0),

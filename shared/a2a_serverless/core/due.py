@@ -13,14 +13,19 @@ def is_due_anew(before: Head | None, after: Head) -> bool:
 
     Few changes do, so that a running task costs the index nothing.
     """
-    if before is None or (before.wait, before.is_over, before.push) != (after.wait, after.is_over, after.push):
+    if before is None or _begun(before) != _begun(after):
         return True
     return before.nudge_seq != after.nudge_seq and before.entries == after.entries
 
 
+def _begun(head: Head) -> tuple[object, ...]:
+    return head.wait, head.is_over, head.push, head.notice_due
+
+
 def due_at(head: Head) -> datetime | None:
     """A minute after the status changed: by then what had to follow did. The sweep knows what comes next, and moves it
-    there; a task that is over is looked at until its webhooks were told, and never (None) if it has none."""
-    if head.is_over and not head.push:
+    there; a task that is over is looked at until its webhooks and its agent were told, and never (None) if it has
+    nobody to tell."""
+    if head.is_over and not head.push and not head.notice_due:
         return None
     return (head.status.timestamp or head.created_at) + DUE_AFTER

@@ -130,6 +130,8 @@ class Head:
     """What the agent keeps between turns."""
     last_send: LastSend | None = None
     expires_at: datetime | None = None
+    notice_due: bool = False
+    """The agent is still to be told that its task was canceled."""
     tail: tuple[Entry, ...] = ()
     """The newest entries, which travel with the head; the store alone fills and seals it."""
     sealed: str = ""

@@ -7,6 +7,7 @@ import pytest
 from a2a_serverless.agent import Agent, Turn
 from a2a_serverless.app import push_configs
 from a2a_serverless.app.cancel import cancel
+from a2a_serverless.app.run_turn import notice_cancel
 from a2a_serverless.app.sweep import LOOK_AGAIN, Stuck, Swept, stuck, sweep
 from a2a_serverless.core.delivery_outcome import Answer, Fault, NoAnswer
 from a2a_serverless.core.head import Head
@@ -148,6 +149,34 @@ def test_a_deadline_that_nobody_kept_lets_the_agent_decide() -> None:
     world.settle()
 
     assert world.head(task).state is TaskState.COMPLETED
+
+
+def test_an_agent_that_never_heard_of_a_cancel_is_told_by_the_sweep() -> None:
+    told: list[str] = []
+    world = World(agent_that(completes, on_cancel=lambda task: told.append(task.id)))
+    task = world.send()
+    cancel(world.host, ALICE, task.id)
+    dropped_by_the_stream(world)
+
+    assert whys(later(world)) == ["cancel not noticed"]
+    (notice,) = world.queues.cancels
+    notice_cancel(world.runner, notice.key)
+    notice_cancel(world.runner, notice.key)
+
+    assert told == [task.id]
+    assert world.tasks.due_at(world.key(task)) is None
+
+
+def test_a_clean_up_that_kills_its_worker_is_tried_ever_less_often() -> None:
+    world = World(agent_that(completes, on_cancel=lambda _task: None))
+    task = world.send()
+    cancel(world.host, ALICE, task.id)
+    dropped_by_the_stream(world)
+
+    for _ in range(60 * 24):
+        later(world, LOOK_AGAIN)
+
+    assert 5 < len(world.queues.cancels) < 15
 
 
 def test_i09_a_nudge_that_never_left_is_sent_on_its_way() -> None:
@@ -378,6 +407,7 @@ def test_each_kind_of_stuck_has_a_test_here(why: Stuck) -> None:
         Stuck.RUNNER_DIED: "test_a_turn_whose_runner_died_and_whose_message_is_lost_runs_again",
         Stuck.WAIT_NOT_HELD: "test_a_wait_that_no_execution_holds_is_held_again",
         Stuck.WAIT_OVERDUE: "test_a_deadline_that_nobody_kept_is_kept_by_the_sweep",
+        Stuck.CANCEL_UNNOTICED: "test_an_agent_that_never_heard_of_a_cancel_is_told_by_the_sweep",
     }
 
     assert names[why] in source
