@@ -1,6 +1,7 @@
 """The dialler against receivers that are slow, greedy, lying or somebody else."""
 
 import gzip
+import socket
 import ssl
 import threading
 import time
@@ -9,6 +10,7 @@ from collections.abc import Sequence
 import pytest
 
 from a2a_serverless.core.delivery_outcome import Answer, Fault, NoAnswer
+from a2a_serverless.webhook.connection import tcp_connect
 from a2a_serverless.webhook.dial import Dialler, trust
 from a2a_serverless.webhook.exchange import LIMITS, Limits, Request
 from a2a_serverless.webhook.http1 import BODY_LIMIT
@@ -362,6 +364,98 @@ def test_a_kept_connection_that_died_costs_nothing() -> None:
         second = dialler.send(post("http://partner/p"))
 
     assert second.outcome == Answer(status=202)
+
+
+def test_a_kept_connection_that_dies_under_the_request_is_replaced_once() -> None:
+    def hang_up_on_the_second(guest: Guest) -> None:
+        guest.request()
+        guest.say(ACCEPTED)
+        guest.request()
+
+    with receiver(hang_up_on_the_second) as partner:
+        dialler = _plain(partner.port)
+        first, second = dialler.send(post("http://partner/p")), dialler.send(post("http://partner/p"))
+
+    assert (first.outcome, second.outcome) == (Answer(status=202), Answer(status=202))
+    assert not second.reused
+    assert len(partner.requests) == 3
+
+
+def test_a_kept_connection_that_falls_silent_is_a_timeout_and_no_second_request() -> None:
+    def fall_silent(guest: Guest) -> None:
+        guest.request()
+        guest.say(ACCEPTED)
+        guest.request()
+        guest.stay()
+
+    with receiver(fall_silent) as partner:
+        dialler = _plain(partner.port, limits=IMPATIENCE)
+        dialler.send(post("http://partner/p"))
+        second = dialler.send(post("http://partner/p"))
+
+    assert isinstance(second.outcome, NoAnswer)
+    assert (second.outcome.fault, second.reused) == (Fault.TIMEOUT, True)
+    assert partner.connections == 1
+
+
+def test_a_request_that_was_half_answered_is_not_sent_again() -> None:
+    def stutter(guest: Guest) -> None:
+        guest.request()
+        guest.say(ACCEPTED)
+        guest.request()
+        guest.say(b"HTTP/1.1 20")
+
+    with receiver(stutter) as partner:
+        dialler = _plain(partner.port)
+        dialler.send(post("http://partner/p"))
+        second = dialler.send(post("http://partner/p"))
+
+    assert isinstance(second.outcome, NoAnswer)
+    assert (second.outcome.fault, second.reused) == (Fault.PROTOCOL, True)
+    assert len(partner.requests) == 2
+
+
+def test_time_that_ran_out_between_two_reads_is_a_timeout() -> None:
+    network = Network(0, answers=[["127.0.0.1"]])
+
+    def late(guest: Guest) -> None:
+        guest.request()
+        network.offset = 100.0
+        guest.say(b"HTTP/1.1 ")
+        guest.stay()
+
+    with receiver(late) as partner:
+        network.port = partner.port
+        exchange = network.dialler(policy=LOCAL).send(post("http://partner/p"))
+
+    assert exchange.outcome == NoAnswer(Fault.TIMEOUT, "the exchange took too long")
+
+
+def test_time_that_ran_out_while_resolving_is_not_spent_on_connecting() -> None:
+    network = Network(1)
+
+    def slow(host: str, ipv6: bool) -> Sequence[str]:
+        network.offset = 100.0
+        return [PUBLIC]
+
+    dialler = Dialler(
+        trust(), policy=STRICT, limits=LIMITS, resolver=slow, connect=network.connect, monotonic=network.monotonic
+    )
+    exchange = dialler.send(post())
+
+    assert exchange.outcome == NoAnswer(Fault.TIMEOUT, "there was no time left to connect")
+    assert network.dialled == []
+
+
+@pytest.mark.parametrize(("address", "family"), [("127.0.0.1", socket.AF_INET), ("::1", socket.AF_INET6)])
+def test_an_address_is_dialled_in_its_family(address: str, family: socket.AddressFamily) -> None:
+    try:
+        listening = socket.create_server((address, 0), family=family)
+    except OSError:
+        pytest.skip("this machine does not speak it")
+    with listening, tcp_connect(address, listening.getsockname()[1], 5.0) as connected:
+        assert connected.family == family
+        assert connected.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
 def test_an_answer_nobody_asked_for_is_not_taken_for_the_next_one() -> None:

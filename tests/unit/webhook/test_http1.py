@@ -112,6 +112,7 @@ def test_a_long_run_of_blanks_in_a_header_takes_no_time() -> None:
         (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n", False),
         (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nTrailer: x\r\n\r\n", False),
         (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nxx0\r\n\r\n", False),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n", False),
         (b"HTTP/1.1 200 OK\r\n\r\n", False),
     ],
 )
@@ -176,5 +177,12 @@ def test_a_line_without_end_is_not_collected_beyond_the_limit(start: bytes) -> N
 
 def test_a_chunk_line_without_end_only_ends_the_body() -> None:
     response = _read(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3;" + b"x" * 300 + b"\r\nabc\r\n0\r\n\r\n")
+
+    assert response == Response(200, {"transfer-encoding": "chunked"}, b"", reusable=False)
+
+
+@pytest.mark.parametrize("size", [b"", b"zz", b"-1", b"+1", b"0x1", b"1_0", b"1 1", b"f" * 16])
+def test_a_chunk_size_is_hexadecimal_and_nothing_else(size: bytes) -> None:
+    response = _read(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + size + b"\r\na\r\n0\r\n\r\n")
 
     assert response == Response(200, {"transfer-encoding": "chunked"}, b"", reusable=False)
