@@ -88,6 +88,10 @@ class KeyTable:
         it_is_there = Condition(f"attribute_exists({PARTITION_KEY})", {})
         self._table.update(_where(key), {"last_use": number(milliseconds(last_use))}, only_if=it_is_there)
 
+    def forget(self, key: StoredKey) -> None:
+        """Let nobody trust a key any more: it is neither published nor signed with."""
+        self._table.delete(_where(key))
+
 
 class KeyMaker:
     """What KMS does for signing keys."""

@@ -18,6 +18,7 @@ from a2a_serverless.aws.bucket import Bucket
 from a2a_serverless.aws.evidence_table import EvidenceTable
 from a2a_serverless.aws.push_table import PushTable
 from a2a_serverless.aws.queues import SqsNudges, SqsTurns
+from a2a_serverless.aws.signing_keys import KeyTable
 from a2a_serverless.aws.table import Table
 from a2a_serverless.aws.task_table import TaskTable
 from a2a_serverless.cli.refusal import Refusal
@@ -80,6 +81,11 @@ class Deployment:
         """Both sides of every exchange, to be read."""
         bucket = Bucket(lambda: self.client("s3"), self.outputs.get("Bucket", ""))
         return EvidenceTable(self._table, bucket, ids=new_id, lifetime=timedelta(0))
+
+    @cached_property
+    def keys(self) -> KeyTable:
+        """The keys that nudges are signed with."""
+        return KeyTable(self._table)
 
     @cached_property
     def turns(self) -> SqsTurns:

@@ -70,6 +70,9 @@ def _add_operations(commands: "argparse._SubParsersAction[argparse.ArgumentParse
     back.add_argument("--queue", action="append", choices=("nudges", "turns"), help="only this one (default: both)")
     back.add_argument("--dry-run", action="store_true", help="say what would be done, and do nothing")
     back.set_defaults(run=_redrive)
+    keys = _operation(commands, "rotate-keys", "publish the next signing keys, to sign with in a day")
+    keys.add_argument("--compromised", action="store_true", help="sign with them at once, and publish the old no more")
+    keys.set_defaults(run=_rotate_keys)
 
 
 def _operation(
@@ -110,6 +113,12 @@ def _redrive(told: argparse.Namespace) -> int:
     from a2a_serverless.cli import redrive
 
     return redrive.redrive(told)
+
+
+def _rotate_keys(told: argparse.Namespace) -> int:
+    from a2a_serverless.cli import keys
+
+    return keys.rotate(told)
 
 
 def _minutes(text: str) -> int:

@@ -2,6 +2,7 @@
 
 import json
 import uuid
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -177,3 +178,13 @@ def _spend_all_attempts(stack: LocalStack, task: str) -> None:
     stack.client("dynamodb").put_item(**table, Item={**item, "delivery": {"S": json.dumps(state)}})
     said = {"pk": task_text(key_of(task)), "config": "c1", "seq": state["pending"]["seq"]}
     stack.client("sqs").send_message(QueueUrl=stack.outputs["NudgesQueue"], MessageBody=json.dumps(said))
+
+
+def test_the_next_keys_are_published_beside_those_that_sign(operator: Operator, stack: LocalStack) -> None:
+    before = {key["kid"] for key in operator.asks("rotate-keys")}
+
+    rotated = operator.asks("rotate-keys")
+
+    assert before < {key["kid"] for key in rotated}
+    assert {key["alg"] for key in rotated} == {"ES256", "RS256"}
+    assert all(datetime.fromisoformat(key["firstUse"]) > datetime.now(tz=UTC) for key in rotated[-1:])

@@ -4,6 +4,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+import httpx
 import pytest
 
 from a2a_receiver import JwksCache, Strict
@@ -12,6 +13,7 @@ from a2a_serverless.local.stack import LocalStack
 
 from .conftest import Caller, Came, Receiver, Reply
 from .test_later import eventually
+from .test_operator import Operator
 
 NUDGE = "https://a2a-serverless.dev/ext/push-nudge/v1"
 
@@ -88,12 +90,18 @@ def _verified(stack: LocalStack, receiver: Receiver, came: Came) -> str:
 
 
 @pytest.fixture(scope="module")
-def asking() -> Iterator[Caller]:
-    """A caller of a stack that asks each address whether it wants webhooks."""
+def asking_stack() -> Iterator[LocalStack]:
+    """A stack that asks each address whether it wants webhooks."""
     with LocalStack(agents="functions.agents.scripted:agent", env={"A2A_WEBHOOK_OWNERSHIP": "token"}) as running:
-        speaking = Caller(running.url)
-        yield speaking
-        speaking.close()
+        yield running
+
+
+@pytest.fixture
+def asking(asking_stack: LocalStack) -> Iterator[Caller]:
+    """A caller of it."""
+    speaking = Caller(asking_stack.url)
+    yield speaking
+    speaking.close()
 
 
 def test_an_address_that_repeats_the_token_is_registered_and_told(asking: Caller, receiver: Receiver) -> None:
@@ -117,3 +125,21 @@ def test_an_address_that_does_not_know_of_it_is_refused_and_nothing_begins(askin
     assert refused["data"][1]["fieldViolations"][0]["field"] == "url"
     assert "validationToken" in refused["message"]
     assert asking.rpc("ListTasks", pageSize=10)["totalSize"] in {0, 1}  # that of the other test
+
+
+def test_keys_that_are_compromised_are_trusted_no_more(
+    asking_stack: LocalStack, capsys: pytest.CaptureFixture[str]
+) -> None:
+    operator = Operator(asking_stack, capsys)
+    before = {key["kid"] for key in operator.asks("rotate-keys")}
+
+    renewed = {key["kid"] for key in operator.asks("rotate-keys", "--compromised")}
+
+    assert not before & renewed
+    assert len(renewed) == 2
+    eventually(lambda: _published(asking_stack) == renewed)
+
+
+def _published(stack: LocalStack) -> set[str]:
+    keys = httpx.get(f"{stack.url}/.well-known/jwks.json").json()["keys"]
+    return {key["kid"] for key in keys}
