@@ -105,6 +105,7 @@ class Api(Construct):
         tasks.allow_keeping_parts(self.function)
         tasks.allow_keeping_evidence(self.function)
         sealing.allow_sealing_secrets(self.function)
+        sealing.allow_signing_cards(self.function)
         route = aws_apigatewayv2.HttpRoute(
             self,
             "Everything",

@@ -7,7 +7,7 @@ read it back nor touch a signing key.
 from aws_cdk import aws_kms
 from constructs import Construct
 
-from a2a_serverless.aws.settings import SECRET_CONTEXT, SIGNING_CONTEXT
+from a2a_serverless.aws.settings import CARD_CONTEXT, SECRET_CONTEXT, SIGNING_CONTEXT
 
 from .function import HopFunction, Host, removal
 
@@ -27,7 +27,7 @@ class Sealing(Construct):
 
     def allow_sealing_secrets(self, function: HopFunction) -> None:
         """Webhook credentials go in."""
-        function.may("kms:Encrypt", "kms:GenerateDataKey", on=self.key.key_arn, purpose=SECRET_CONTEXT)
+        function.may("kms:Encrypt", on=self.key.key_arn, purpose=SECRET_CONTEXT)
 
     def allow_opening_secrets(self, function: HopFunction) -> None:
         """Webhook credentials come out, to be sent to their owner's receiver."""
@@ -35,11 +35,14 @@ class Sealing(Construct):
 
     def allow_making_signing_keys(self, function: HopFunction) -> None:
         """A new pair is made, and its private half stays sealed."""
+        function.may("kms:GenerateDataKeyPairWithoutPlaintext", on=self.key.key_arn, purpose=SIGNING_CONTEXT)
+
+    def allow_signing_cards(self, function: HopFunction) -> None:
+        """The key of the cards is made once, and opened when a card is first asked for. Whoever serves the cards could
+        serve any, so nothing is gained by keeping their key elsewhere.
+        """
         function.may(
-            "kms:GenerateDataKeyPair",
-            "kms:GenerateDataKeyPairWithoutPlaintext",
-            on=self.key.key_arn,
-            purpose=SIGNING_CONTEXT,
+            "kms:GenerateDataKeyPairWithoutPlaintext", "kms:Decrypt", on=self.key.key_arn, purpose=CARD_CONTEXT
         )
 
     def allow_signing(self, function: HopFunction) -> None:

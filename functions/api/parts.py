@@ -19,6 +19,7 @@ from a2a_serverless.webhook.policy import Refused
 from a2a_serverless.webhook.url import check_url
 from functions import signing, wiring
 from functions.api import owners
+from functions.api.card_signing import card_signer
 
 _JWKS_SECONDS: Final = 60
 
@@ -33,6 +34,7 @@ def service() -> Service:
         public_url=wiring.settings().public_url,
         authenticator=_authenticator(),
         push_jwks=_push_jwks,
+        card_signer=card_signer(),
         clock=wiring.clock,
         record=wiring.recorder(),
         callbacks=CallbackDoor(

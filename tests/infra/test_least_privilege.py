@@ -20,7 +20,8 @@ ROLES = {
         "TasksBucket.Arn/parts/*": "s3: GetObject PutObject",
         "TasksBucket.Arn/evidence/*": "s3: PutObject",
         "NotifyNudges.Arn": "sqs: SendMessage",
-        "SealingKey.Arn for push-secrets": "kms: Encrypt GenerateDataKey",
+        "SealingKey.Arn for push-secrets": "kms: Encrypt",
+        "SealingKey.Arn for card-key": "kms: Decrypt GenerateDataKeyPairWithoutPlaintext",
     },
     "RunTurnRole": {
         "TasksTable.Arn": "dynamodb: GetItem PutItem Query UpdateItem",
@@ -52,7 +53,7 @@ ROLES = {
         f"{SCHEDULES}/NotifyLaterGroup/*": "scheduler: CreateSchedule DeleteSchedule UpdateSchedule",
         "NotifyLaterRole.Arn for scheduler.amazonaws.com": "iam: PassRole",
         "SealingKey.Arn for push-secrets": "kms: Decrypt",
-        "SealingKey.Arn for signing-keys": "kms: Decrypt GenerateDataKeyPair GenerateDataKeyPairWithoutPlaintext",
+        "SealingKey.Arn for signing-keys": "kms: Decrypt GenerateDataKeyPairWithoutPlaintext",
     },
     "NotifyLaterRole": {
         "NotifyNudges.Arn": "sqs: SendMessage",
@@ -64,7 +65,7 @@ ROLES = {
         "NotifyNudges.Arn": "sqs: SendMessage",
         "AwaitInputMachine": "states: StartExecution",
         "SweepDeadLetters.Arn": "sqs: SendMessage",
-        "SealingKey.Arn for signing-keys": "kms: GenerateDataKeyPair GenerateDataKeyPairWithoutPlaintext",
+        "SealingKey.Arn for signing-keys": "kms: GenerateDataKeyPairWithoutPlaintext",
     },
 }
 

@@ -44,6 +44,7 @@ NUDGE_SEQ = "nudge_seq"
 
 SECRET_CONTEXT = "push-secrets"  # noqa: S105 (an encryption context, not a secret)
 SIGNING_CONTEXT = "signing-keys"
+CARD_CONTEXT = "card-key"
 
 
 class Variable(StrEnum):

@@ -19,20 +19,20 @@ class CardSigner:
     Attributes:
         sign: the JWS signature of some bytes (for ES256 the 64 bytes r, s; deterministic, RFC 6979, so that all
             instances of a function serve the same bytes).
-        public_jwk: the public key, with `kid` and `alg`.
+        public_jwk: gets the public key, with `kid` and `alg`.
     """
 
     sign: Callable[[bytes], bytes]
-    public_jwk: JsonObject
+    public_jwk: Callable[[], JsonObject]
 
     def jwks(self) -> JsonObject:
         """The document that verifiers fetch."""
-        return {"keys": [{**self.public_jwk, "use": "sig"}]}
+        return {"keys": [{**self.public_jwk(), "use": "sig"}]}
 
 
 def signatures(card: JsonObject, signer: CardSigner, *, jwks_url: str) -> list[JsonObject]:
     """The signatures of a card of 1.0, one for each canonical form that verifiers use."""
-    jwk = signer.public_jwk
+    jwk = signer.public_jwk()
     header = {"alg": jwk["alg"], "jku": jwks_url, "kid": jwk["kid"], "typ": "JOSE"}
     protected = _base64url(jcs.canonical(header).encode())
     return [
