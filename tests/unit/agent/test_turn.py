@@ -1,0 +1,320 @@
+"""What an agent's author writes against: what a turn may say, and what it refuses to."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from a2a_serverless.agent import Agent, InboundMessage, Turn, TurnEnded, TurnTrigger
+from a2a_serverless.agent.agent import decides_on_expiry, may_reply, notices_cancel
+from a2a_serverless.core.head import WaitKind
+from a2a_serverless.core.journal import ArtifactChanged, Entry, StatusChanged
+from a2a_serverless.core.turns import Ended, Ending
+from a2a_serverless.core.waits import Question
+from a2a_serverless.types import Artifact, Caller, Message, Owner, Part, Role, Task, TaskState, TaskStatus
+from tests.fakes import FakeClock, SequentialIds
+from tests.unit.core.heads import a_message
+
+
+class Ears:
+    """A sink that keeps what it hears."""
+
+    cancelled = False
+
+    def __init__(self) -> None:
+        self.heard: list[Entry] = []
+        self.ending: Ending | None = None
+
+    def say(self, entry: Entry) -> None:
+        self.heard.append(entry)
+
+    def end(self, ending: Ending) -> None:
+        if isinstance(ending, Question) and ending.within <= timedelta(0):
+            raise ValueError("within must be more than nothing")
+        self.ending = ending
+
+    def callback_url(self) -> str:
+        return "https://agent.example/callbacks/1.secret"
+
+
+def a_turn(*, artifacts: tuple[Artifact, ...] = (), messages: tuple[Message, ...] | None = None) -> tuple[Turn, Ears]:
+    ears, message = Ears(), a_message("hello")
+    task = Task(
+        id="task-1",
+        context_id="context-1",
+        status=TaskStatus(state=TaskState.WORKING),
+        history=(message, a_message("which?", role=Role.AGENT)),
+        artifacts=artifacts,
+    )
+    turn = Turn(
+        task=task,
+        messages=(message,) if messages is None else messages,
+        state={},
+        caller=Caller(Owner("alice")),
+        attempt=1,
+        trigger=TurnTrigger.MESSAGE,
+        sink=ears,
+        load_context=lambda: {"k": 1},
+        clock=FakeClock(),
+        ids=SequentialIds(),
+    )
+    return turn, ears
+
+
+def produced(ears: Ears) -> ArtifactChanged:
+    (entry,) = ears.heard
+    assert isinstance(entry, ArtifactChanged)
+    return entry
+
+
+# What it reads
+
+
+def test_the_newest_of_several_messages_is_the_message() -> None:
+    turn, _ = a_turn(messages=(a_message("first"), a_message("second")))
+
+    assert turn.message.text == "second"
+
+
+def test_without_a_new_message_it_is_the_newest_of_the_caller() -> None:
+    turn, _ = a_turn(messages=())
+
+    assert (turn.message.text, turn.message.role) == ("hello", Role.USER)
+
+
+def test_the_context_is_read_when_it_is_first_asked_for_and_once() -> None:
+    turn, _ = a_turn()
+    assert turn.touched_context is None
+
+    turn.context_state["k"] = 2
+
+    assert turn.context_state == {"k": 2}
+    assert turn.touched_context == {"k": 2}
+
+
+# What it says
+
+
+def test_progress_is_a_status_in_working_with_or_without_words() -> None:
+    turn, ears = a_turn()
+
+    turn.working("on it")
+    turn.working()
+
+    statuses = [entry.status for entry in ears.heard if isinstance(entry, StatusChanged)]
+    assert [status.state for status in statuses] == [TaskState.WORKING] * 2
+    assert [status.message and status.message.text for status in statuses] == ["on it", None]
+
+
+@pytest.mark.parametrize(
+    ("content", "part"),
+    [
+        ({"text": "t"}, Part(text="t")),
+        ({"text": ""}, Part(text="")),
+        ({"text": "# t", "media_type": "text/markdown"}, Part(text="# t", media_type="text/markdown")),
+        ({"data": {"a": 1}}, Part(data={"a": 1})),
+        ({"data": None}, Part(data=None)),
+        (
+            {"raw": b"hi", "media_type": "text/plain"},
+            Part(raw="aGk=", media_type="text/plain", filename="name"),
+        ),
+        ({"raw": b""}, Part(raw="", media_type="application/octet-stream", filename="name")),
+        ({"url": "https://a.example"}, Part(url="https://a.example", filename="name")),
+    ],
+)
+def test_a_result_is_text_data_bytes_or_an_address(content: dict[str, Any], part: Part) -> None:
+    turn, ears = a_turn()
+
+    turn.artifact("name", **content)
+
+    assert produced(ears).artifact.parts == (part,)
+
+
+def test_a_result_without_content_is_refused_with_what_would_be_right() -> None:
+    turn, ears = a_turn()
+
+    with pytest.raises(ValueError, match="give text, data, raw, url or parts"):
+        turn.artifact("name")
+
+    assert ears.heard == []
+
+
+def test_a_result_may_have_several_parts_and_an_id_of_its_own() -> None:
+    turn, ears = a_turn()
+    parts = (Part(text="a"), Part(data=1))
+
+    turn.artifact("name", parts=parts, artifact_id="id-9", description="d", metadata={"m": 1})
+
+    assert produced(ears).artifact == Artifact(
+        artifact_id="id-9", name="name", description="d", parts=parts, metadata={"m": 1}
+    )
+
+
+def test_a_result_must_have_a_name() -> None:
+    turn, _ = a_turn()
+
+    with pytest.raises(ValidationError):
+        turn.artifact("", text="x")
+
+
+def test_the_first_chunk_of_a_new_result_begins_it_whatever_it_is_called() -> None:
+    turn, ears = a_turn()
+
+    for text in ("1", "2"):
+        turn.artifact("log", text=text, append=True)
+
+    assert [entry.append for entry in ears.heard if isinstance(entry, ArtifactChanged)] == [False, True]
+
+
+def test_a_chunk_goes_on_with_a_result_of_an_earlier_turn() -> None:
+    turn, ears = a_turn(artifacts=(Artifact(artifact_id="log", parts=(Part(text="1"),)),))
+
+    turn.artifact("log", text="2", append=True, last_chunk=True)
+
+    assert (produced(ears).append, produced(ears).last_chunk) == (True, True)
+
+
+# How it ends
+
+
+@pytest.mark.parametrize(
+    ("end", "state", "text"),
+    [
+        (lambda turn: turn.complete(), TaskState.COMPLETED, None),
+        (lambda turn: turn.complete("done"), TaskState.COMPLETED, "done"),
+        (lambda turn: turn.fail("no"), TaskState.FAILED, "no"),
+        (lambda turn: turn.reject("never"), TaskState.REJECTED, "never"),
+    ],
+)
+def test_an_end_has_a_state_and_may_have_words(end: Callable[[Turn], None], state: TaskState, text: str) -> None:
+    turn, ears = a_turn()
+
+    end(turn)
+
+    assert isinstance(ears.ending, Ended)
+    assert (ears.ending.state, ears.ending.message and ears.ending.message.text) == (state, text)
+
+
+def test_words_of_the_agent_say_who_speaks_and_on_what() -> None:
+    turn, ears = a_turn()
+
+    turn.complete("done")
+
+    assert isinstance(ears.ending, Ended)
+    assert ears.ending.message == Message(
+        message_id="id-1", role=Role.AGENT, parts=(Part(text="done"),), task_id="task-1", context_id="context-1"
+    )
+
+
+def test_a_message_of_several_parts_may_stand_for_words() -> None:
+    turn, ears = a_turn()
+    form = turn.agent_message(Part(text="fill this in"), Part(data={"fields": []}), metadata={"m": 1})
+
+    turn.ask(form)
+
+    assert isinstance(ears.ending, Question)
+    assert ears.ending.message == form
+
+
+def test_a_question_has_a_deadline_and_reminders_in_a_list_or_a_tuple() -> None:
+    turn, ears = a_turn()
+    hour = timedelta(hours=1)
+
+    turn.ask("well?", within=hour * 3, remind=[hour, hour * 2])
+
+    assert isinstance(ears.ending, Question)
+    assert (ears.ending.kind, ears.ending.within, ears.ending.remind) == (WaitKind.INPUT, hour * 3, (hour, hour * 2))
+
+
+def test_a_question_without_a_deadline_is_open_for_a_week() -> None:
+    turn, ears = a_turn()
+
+    turn.require_auth(f"go to {turn.callback_url()}")
+
+    assert isinstance(ears.ending, Question)
+    assert (ears.ending.kind, ears.ending.within) == (WaitKind.AUTH, timedelta(days=7))
+
+
+def test_a_question_needs_words() -> None:
+    turn, ears = a_turn()
+
+    with pytest.raises(ValueError, match="needs words"):
+        turn.ask("")
+
+    assert ears.ending is None
+
+
+SPEECH: tuple[Callable[[Turn], None], ...] = (
+    lambda turn: turn.working("x"),
+    lambda turn: turn.artifact("a", text="x"),
+    lambda turn: turn.complete(),
+    lambda turn: turn.fail("x"),
+    lambda turn: turn.ask("x"),
+    lambda turn: turn.require_auth("x"),
+)
+
+
+@pytest.mark.parametrize("late", SPEECH)
+def test_nothing_can_be_said_after_the_end(late: Callable[[Turn], None]) -> None:
+    turn, ears = a_turn()
+    turn.complete("done")
+    ending, heard = ears.ending, list(ears.heard)
+
+    with pytest.raises(TurnEnded):
+        late(turn)
+
+    assert (ears.ending, ears.heard) == (ending, heard)
+
+
+def test_a_question_that_was_refused_has_ended_nothing_and_can_be_asked_better() -> None:
+    turn, ears = a_turn()
+    with pytest.raises(ValueError, match="more than nothing"):
+        turn.ask("well?", within=timedelta(0))
+
+    turn.ask("well?")
+
+    assert isinstance(ears.ending, Question)
+
+
+# Agents
+
+
+def test_an_agent_that_does_not_say_what_a_turn_does_is_told_what_to_write() -> None:
+    turn, _ = a_turn()
+
+    with pytest.raises(NotImplementedError, match="write run"):
+        Agent().run(turn)
+
+
+def test_the_kit_asks_an_agent_only_for_what_its_author_wrote() -> None:
+    class Bare(Agent):
+        """Nothing but `run`."""
+
+    class Whole(Agent):
+        """Everything."""
+
+        def reply(self, inbound: InboundMessage) -> None:
+            return None
+
+        def on_cancel(self, task: Task) -> None:
+            return None
+
+        def on_expire(self, turn: Turn) -> None:
+            return None
+
+    questions = (may_reply, notices_cancel, decides_on_expiry)
+
+    assert [question(Bare()) for question in questions] == [False] * 3
+    assert [question(Whole()) for question in questions] == [True] * 3
+
+
+def test_what_an_author_did_not_write_does_nothing() -> None:
+    turn, _ = a_turn()
+    agent = Agent()
+
+    assert agent.reply(InboundMessage(a_message("x"), turn.caller)) is None
+    assert agent.on_cancel(turn.task) is None
+    with pytest.raises(NotImplementedError):
+        agent.on_expire(turn)
