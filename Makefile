@@ -11,6 +11,7 @@ SAY := printf '%s\n' >&2
 PORT ?= 8080
 AGENT ?= functions.agents.freight:agent
 AUTH ?= none
+CHAOS ?= 10
 
 .PHONY: help
 help: ## Say what there is
@@ -64,6 +65,11 @@ serve: $(VENV)/.ready ## Serve AGENT on PORT until Ctrl-C (AUTH=none|dev, STRICT
 test: $(VENV)/.ready .venv-partner/.ready .venv-sdk03/.ready tests/e2e/js/node_modules/.ready ## Run every test
 	@$(BIN)/python -m pytest
 
+.PHONY: chaos
+chaos: $(VENV)/.ready ## Every fault at every step and long random interleavings (about an hour; CHAOS=50 for more)
+	@CHAOS='$(CHAOS)' HYPOTHESIS_PROFILE=chaos $(BIN)/python -m pytest -n auto tests/faults tests/unit/core/test_machine.py \
+		tests/integration/aws/test_interleavings.py
+
 .PHONY: lint
 lint: $(VENV)/.ready ## Style, format and arrows
 	@$(BIN)/ruff check .
@@ -77,6 +83,10 @@ types: $(VENV)/.ready ## mypy, strict
 .PHONY: attacks
 attacks: $(VENV)/.ready ## The hostile inputs of tests/data/webhooks, or of WEBHOOK_ATTACKS=FILE
 	@$(BIN)/python -m pytest tests/receiver/test_attacks.py tests/unit/webhook/test_attacks.py
+
+.PHONY: conformance
+conformance: $(VENV)/.ready ## The official kits: KIT10=checkout, KIT03=checkout, KIT_PYTHON=python with their needs
+	@KIT10='$(KIT10)' KIT03='$(KIT03)' KIT_PYTHON='$(KIT_PYTHON)' $(BIN)/python -m tests.conformance
 
 .PHONY: lock
 lock: $(VENV)/.ready ## Pin the requirements anew, with hashes and without addresses
