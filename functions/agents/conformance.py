@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from a2a_serverless import Agent, AgentCard, AgentSkill, InboundMessage, Turn
+from a2a_serverless import Agent, AgentCard, AgentProvider, AgentSkill, InboundMessage, Turn
 
 _TICK: Final = 2.0
 """The kits' streaming timeout, in seconds."""
@@ -23,6 +23,7 @@ class Conformance(Agent):
         name="Conformance",
         description="Behaves as the A2A conformance kits ask. For tests of the deployment; it has no other use.",
         version="1.0.0",
+        provider=AgentProvider(organization="a2a-serverless", url="https://a2a-serverless.dev"),
         default_input_modes=("text/plain", "application/json", "application/octet-stream", "image/*", "*/*"),
         default_output_modes=("text/plain", "application/json"),
         skills=(

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Final
 
-from a2a_serverless import Agent, AgentCard, AgentSkill, InboundMessage, Turn
+from a2a_serverless import Agent, AgentCard, AgentProvider, AgentSkill, InboundMessage, Turn
 
 _SLICE: Final = 0.05
 
@@ -23,6 +23,7 @@ class Scripted(Agent):
         name="Scripted",
         description="Does what the first word of the message says. For tests; it has no other use and no secrets.",
         version="1.0.0",
+        provider=AgentProvider(organization="a2a-serverless", url="https://a2a-serverless.dev"),
         default_input_modes=("*/*",),
         default_output_modes=("text/plain", "application/json"),
         skills=(
@@ -35,7 +36,7 @@ class Scripted(Agent):
                     " Refuses any other word."
                 ),
                 tags=("test",),
-                examples=("echo hello", "wait 2", "ask"),
+                examples=("echo hello", "chunks 3 1000", "ask-twice"),
             ),
         ),
     )

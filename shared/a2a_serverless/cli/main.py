@@ -30,6 +30,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="a2a-serverless", description="Tools for a deployment of a2a-serverless.")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     _add_token(commands)
+    _add_lint_card(commands)
     _add_operations(commands)
     return parser
 
@@ -46,6 +47,16 @@ def _add_token(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     token.add_argument("--actor", action="append", default=[], help="an agent it comes through, outermost first")
     token.add_argument("--minutes", type=_minutes, default=12 * 60, help="how long it is good for (default 720)")
     token.set_defaults(run=_token)
+
+
+def _add_lint_card(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    judge = commands.add_parser(
+        "lint-card",
+        help="say what to better in an agent's card",
+        description="Say what to better in an agent's card. Exit status 0: nothing, 1: something, 2: no such agent.",
+    )
+    judge.add_argument("agent", metavar="AGENT", help="package.module:attribute; several with commas between them")
+    judge.set_defaults(run=_lint_card)
 
 
 def _add_operations(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -83,6 +94,12 @@ def _operation(
     parser.add_argument("--endpoint", default="", metavar="URL", help="the address of an embedded AWS")
     parser.add_argument("--json", action="store_true", help="answer with JSON")
     return parser
+
+
+def _lint_card(told: argparse.Namespace) -> int:
+    from a2a_serverless.cli import lint_card
+
+    return lint_card.lint_card(told)
 
 
 def _deliveries(told: argparse.Namespace) -> int:
