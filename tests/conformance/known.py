@@ -20,8 +20,8 @@ _NOT_BLOCKING: Final = (
 
 KNOWN: Final[Mapping[str, Mapping[str, str]]] = {
     "1.0": {
-        f"all compatibility.core_operations.test_task_lifecycle.TestSubscribeLifecycle::{test}[{binding}]": _BUFFERED
-        for test in ("test_subscribe_terminates_at_terminal_state",)
+        f"all compatibility.core_operations.test_task_lifecycle.TestSubscribeLifecycle"
+        f"::test_subscribe_terminates_at_terminal_state[{binding}]": _BUFFERED
         for binding in ("jsonrpc", "http_json")
     },
     "0.3": {

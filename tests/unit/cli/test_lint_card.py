@@ -1,5 +1,6 @@
 """`lint-card`: a host reads what to better in a card before anybody else reads the card."""
 
+import re
 import sys
 from pathlib import Path
 
@@ -50,6 +51,17 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 def test_the_agents_of_this_repository_have_good_cards(capsys: pytest.CaptureFixture[str]) -> None:
     status = main(["lint-card", OWN])
+
+    assert (status, capsys.readouterr().out) == (0, "")
+
+
+def test_the_agent_of_the_readme_has_a_good_card(host: str, capsys: pytest.CaptureFixture[str]) -> None:
+    readme = (Path(__file__).parents[3] / "README.md").read_text(encoding="utf-8")
+    written = re.search(r"## Write an agent\n\n```python\n(.*?)```", readme, re.DOTALL)
+    assert written
+    Path(f"{host}_readme.py").write_text(written.group(1))
+
+    status = main(["lint-card", f"{host}_readme:agent"])
 
     assert (status, capsys.readouterr().out) == (0, "")
 
