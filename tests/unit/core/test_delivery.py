@@ -141,6 +141,7 @@ def test_a_failure_is_tried_again_under_the_same_id() -> None:
     assert after.step == RetryAt(NOW + 5 * SECOND)
     retried = _delivering(after.state, message_id="msg_other", now=NOW + 5 * SECOND)
     assert (retried.nudge.message_id, retried.nudge.attempts) == ("msg_1", 2)
+    assert retried.superseded is None
 
 
 def test_a_retry_that_comes_too_soon_waits_and_one_a_second_early_does_not() -> None:
@@ -318,6 +319,51 @@ def test_a_parked_nudge_spends_no_attempt_and_keeps_its_age() -> None:
     assert isinstance(again, Postpone)
     assert again.state is parked.state, "nothing to write"
     assert (through.nudge.message_id, through.nudge.attempts, through.nudge.since) == ("msg_1", 1, NOW)
+
+
+def test_a_nudge_that_is_held_for_long_says_until_when() -> None:
+    parked = _arrive(DeliveryState(), endpoint=OPEN)
+    assert isinstance(parked, Postpone)
+
+    now = parked.until
+    brief = EndpointHealth(breaker=OpenBreaker(now + CLAIM / 1.2, 30 * SECOND))
+    later = EndpointHealth(breaker=OpenBreaker(now + 900 * SECOND, 900 * SECOND))
+    as_before = _arrive(parked.state, endpoint=brief, now=now)
+    for_long = _arrive(parked.state, endpoint=later, now=now)
+
+    assert isinstance(as_before, Postpone)
+    assert isinstance(for_long, Postpone)
+    assert as_before.state is parked.state
+    assert for_long.state.pending is not None
+    assert for_long.state.pending.next_at == for_long.until
+    assert for_long.superseded is None
+
+
+def test_a_busy_endpoint_is_looked_at_less_often_the_longer_it_is_busy() -> None:
+    busy = EndpointHealth(limit=1, leases=(NOW + dt.timedelta(days=9),))
+    parked = _arrive(DeliveryState(), endpoint=busy)
+    assert isinstance(parked, Postpone)
+
+    pauses = []
+    for waited in (2, 60, 600, 1800, 36_000):
+        now = NOW + waited * SECOND
+        again = _arrive(parked.state, endpoint=busy, now=now)
+        assert isinstance(again, Postpone)
+        assert again.reason is HoldReason.BUSY
+        pauses.append((again.until - now).total_seconds())
+
+    assert pauses == [2, 30, 300, 900, 900]
+
+
+def test_three_refusals_in_a_row_are_told_the_owner() -> None:
+    state, now, told = DeliveryState(), NOW, []
+    for status in (401, 403, 404, 500):
+        after = _attempted(_delivering(state, now=now).state, Answer(status=status), now=now)
+        assert isinstance(after.step, RetryAt)
+        told.append(after.alerts)
+        state, now = after.state, after.step.at
+
+    assert told == [(), (), (Alert.MISCONFIGURED,), ()]
 
 
 def test_a_nudge_parked_for_five_days_is_given_up_aloud() -> None:
