@@ -424,6 +424,7 @@ def test_a_config_is_switched_off(outcome: Outcome, reason: DisableReason, alert
 
     assert after.step == SwitchOff(Closed("msg_1", 1, 1, Closing.DISABLED), reason)
     assert after.state.disabled == Disabled(reason, NOW)
+    assert after.state.delivered_seq == 0
     assert after.alerts == alerts
     assert _arrive(after.state, 2) == Drop(DropReason.DISABLED)
 
