@@ -17,7 +17,10 @@ def timestamp_text(moment: datetime) -> str:
 
 def _aware(moment: datetime) -> datetime:
     """Old clients leave the zone out and mean UTC."""
-    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    try:
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except OverflowError as error:
+        raise ValueError("must be a time between the years 1 and 9999 in UTC") from error
 
 
 Timestamp = Annotated[datetime, AfterValidator(_aware), PlainSerializer(timestamp_text, return_type=str)]

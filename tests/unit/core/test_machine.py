@@ -237,6 +237,7 @@ class Deployment(RuleBasedStateMachine):
                 self._send(_owner(key), self._request(task=key.task_id))
             case "fail before" | "fail after":
                 self.failures = [what == "fail after"]
+                self._do(worker, lambda turn: self._say(worker, turn, "much"))
             case _:
                 self._do(worker, lambda turn: self._say(worker, turn, what))
 
@@ -467,7 +468,8 @@ class Deployment(RuleBasedStateMachine):
 
     def _send(self, caller: Caller, wanted: SendRequest, repeated: Accepted | None = None) -> None:
         """Send, and judge by the model whether that was a retry, a message, or too late."""
-        expected = None if self.at_commit else self._expected(repeated)
+        raced = bool(self.at_commit)
+        expected = None if raced else self._expected(repeated)
         try:
             answer = send(self.world.host, caller, wanted)
         except UnsupportedOperation:
@@ -487,6 +489,8 @@ class Deployment(RuleBasedStateMachine):
             self.accepted.setdefault(key, []).append(wanted.message.message_id)
             self.newest[key] = sent
             self.sent.append(sent)
+        else:
+            assert raced or expected is not None, "a message was taken for a retry"
 
     def _expected(self, repeated: Accepted | None) -> TaskKey | None:
         """The task that a repeat belongs to, if it is a retry."""
