@@ -103,3 +103,15 @@ def test_without_a_key_nothing_is_sent() -> None:
         _sender(network, None)(_to_send(_config()), now=NOW - dt.timedelta(days=365))
 
     assert network.resolved == []
+
+
+@pytest.mark.parametrize("version", WireVersion)
+def test_a_test_says_it_is_one_and_any_other_nudge_does_not(authority: Authority, version: WireVersion) -> None:
+    nudge = _to_send(_config(wire_version=version))
+    with receiver(answering(ACCEPTED), tls=authority.context()) as partner:
+        send = _sender(Network(partner.port), authority)
+        for each in (nudge, dataclasses.replace(nudge, is_test=True)):
+            send(each, now=NOW)
+
+    bodies = [request.partition(b"\r\n\r\n")[2] for request in partner.requests]
+    assert [b'"test":true' in body for body in bodies] == [False, True]
