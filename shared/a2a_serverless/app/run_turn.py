@@ -154,6 +154,7 @@ def _run(runner: Runner, head: Head) -> Outcome:
     turn = _turn(runner, head, record, writer, ours.noted(memory.load))
     agent = runner.agents(head.key.scope.agent)
     try:
+        _look_if_late(runner, head, record, writer)
         writer.begin()
         came = call_agent(agent, turn, writer, watch=runner.watch, ours=ours, rules=runner.rules, ids=runner.ids)
         if came.context_state is not None:
@@ -163,6 +164,17 @@ def _run(runner: Runner, head: Head) -> Outcome:
     except LeaseLost as lost:
         return Done(f"the run lost its task: {lost}")
     return Done(f"the turn ended in {ended.state.name}")
+
+
+def _look_if_late(runner: Runner, head: Head, record: Record, writer: TurnWriter) -> None:
+    """A worker that stood still since it took the lease must not start an agent that another has run meanwhile.
+
+    Raises:
+        LeaseLost: another runner has the task, or it has ended.
+    """
+    turns.check_fence(record.head, head.fence)
+    if head.lease is None or head.lease.until <= runner.clock():
+        writer.confirm()
 
 
 def _forgotten_at(runner: Runner) -> datetime:

@@ -5,7 +5,7 @@ import json
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 
@@ -15,10 +15,10 @@ from a2a_serverless.app.cancel import cancel
 from a2a_serverless.app.expire import expire
 from a2a_serverless.app.run_turn import Buried, Done, Later, Runner, notice_cancel, run_turn
 from a2a_serverless.app.turn_writer import TurnWriter
-from a2a_serverless.core.head import Change, Head, Rules
+from a2a_serverless.core.head import Change, Head, Record, Rules
 from a2a_serverless.core.journal import ArtifactChanged, Restarted, StatusChanged
 from a2a_serverless.errors import LeaseLost
-from a2a_serverless.types import Message, Part, Role, Task, TaskState
+from a2a_serverless.types import Message, Part, Role, Task, TaskKey, TaskState
 from tests.unit.app.world import ALICE, World, agent_that, asks_once, completes
 
 LEASE = Rules().lease
@@ -298,6 +298,35 @@ def test_i11_a_buried_turn_that_is_redriven_does_not_raise_its_task_from_the_dea
 
     assert isinstance(outcome, Done)
     assert world.head(task).state is TaskState.FAILED
+
+
+@pytest.mark.parametrize("stalls", ["before it read the task", "after it read the task"])
+def test_a_worker_that_stood_still_since_its_lease_does_not_start_an_agent_that_another_ran(
+    monkeypatch: pytest.MonkeyPatch, stalls: str
+) -> None:
+    attempts: list[int] = []
+
+    def run(turn: Turn) -> None:
+        attempts.append(turn.attempt)
+        turn.complete()
+
+    world = World(agent_that(run))
+    task = queued(world)
+    read = world.tasks.read
+
+    def standing_still(key: TaskKey, *, now: datetime) -> Record | None:
+        monkeypatch.setattr(world.tasks, "read", read)
+        before = read(key, now=now)
+        world.clock.advance(LEASE)
+        run_turn(world.runner, key, 1, redelivered=True)
+        return before if stalls.startswith("after") else read(key, now=world.clock())
+
+    monkeypatch.setattr(world.tasks, "read", standing_still)
+
+    outcome = run_turn(world.runner, world.key(task), 1)
+
+    assert isinstance(outcome, Done)
+    assert attempts == [2]
 
 
 def test_a_worker_that_dies_before_it_buries_a_turn_is_followed_by_one_that_does() -> None:
