@@ -42,7 +42,8 @@ def ends_as_it_should(world: World, script: Script, head: Head, task: Object) ->
     answers = [artifact for artifact in task.get("artifacts", ()) if artifact["name"] == "answer"]
     assert len(answers) == 1, f"one answer: {answers}"
     names = [artifact["name"] for artifact in task["artifacts"]]
-    assert len(names) == len(set(names))
+    assert len(names) == len(set(names)), f"an artifact is there twice: {names}"
+    assert len(answers[0]["parts"]) == script.parts, f"{script.parts} parts: {len(answers[0]['parts'])}"
     if script.answer:
         text = answers[0]["parts"][0]["text"]
         assert text.endswith(script.answer), f"the answer ends with {script.answer!r}: {text[-80:]!r}"
@@ -63,8 +64,9 @@ def nothing_follows_the_end(world: World) -> None:
 
 
 def nothing_is_lost_or_doubled(world: World, script: Script, task: Object) -> None:
+    everything_said = [message["messageId"] for message in task["history"]]
+    assert Counter(everything_said).most_common(1)[0][1] == 1, f"a message is there twice: {everything_said}"
     said = [message["messageId"] for message in task["history"] if message["role"] == "ROLE_USER"]
-    assert Counter(said).most_common(1)[0][1] == 1, f"a message is there twice: {said}"
     lost = set(world.accepted.get(task["id"], ())) - set(said)
     assert not lost, f"accepted and lost: {lost}"
     if task["status"]["state"] != "TASK_STATE_CANCELED":
@@ -73,10 +75,11 @@ def nothing_is_lost_or_doubled(world: World, script: Script, task: Object) -> No
 
 def turns_take_effect_once(world: World, head: Head) -> None:
     """No attempt of a turn ran twice, and the numbers of its attempts rise."""
-    began = Counter(world.ledger.began)
-    twice = [run for run, times in began.items() if times > 1]
-    assert not twice, f"the same attempt of a turn ran twice: {twice}"
-    assert head.turn >= len({answered for _, answered, _ in began}) - 1
+    attempts: dict[str, list[int]] = {}
+    for _, answered, attempt in world.ledger.began:
+        attempts.setdefault(answered, []).append(attempt)
+    for answered, numbers in attempts.items():
+        assert numbers == sorted(set(numbers)), f"attempts at {answered}: {numbers}"
     if head.state.name == "CANCELED":
         assert head.key.task_id in world.ledger.cleaned, "the agent was never told of the cancel"
 
@@ -88,17 +91,19 @@ def everybody_is_informed(world: World, script: Script, head: Head) -> None:
     newest = max((heard.seq for heard in told), default=0)
     assert newest == head.nudge_seq, f"told up to {newest}, the task is at {head.nudge_seq}"
     assert world.partner.knows(head.key.task_id, head.state.name), "the partner does not know how it ended"
+    late = next(heard.at for heard in told if heard.seq == newest) - (head.status.timestamp or head.created_at)
+    assert late <= script.told_within, f"told {late} after the end"
     for state in script.heard:
         assert world.partner.knows(head.key.task_id, state), f"the partner was never told of {state}"
 
 
 def nothing_is_held(world: World, head: Head) -> None:
-    assert head.lease is None
-    assert head.wait is None
-    assert not head.wait_token
-    assert not world.turns.messages
-    assert not world.nudges.messages
-    assert not world.scheduler.kept
+    assert head.lease is None, f"leased: {head.lease}"
+    assert head.wait is None, f"waits: {head.wait}"
+    assert not head.wait_token, "a token is left"
+    assert not world.turns.messages, f"turns queued: {world.turns.messages}"
+    assert not world.nudges.messages, f"nudges queued: {world.nudges.messages}"
+    assert not world.scheduler.kept, f"schedules: {world.scheduler.kept}"
     assert not world.machine.running, f"still waiting: {list(world.machine.running)}"
     assert not world.machine.failed, f"executions failed: {world.machine.failed}"
     assert not world.lost_records, "the stream gave up on a record"
@@ -107,7 +112,7 @@ def nothing_is_held(world: World, head: Head) -> None:
         for config in head.push:
             state = wiring.push().delivery(head.key, config)
             assert state.pending is None, f"pending for ever: {state}"
-            assert state.claimed_until is None or state.claimed_until <= now
+            assert state.claimed_until is None or state.claimed_until <= now, f"claimed: {state}"
     for item in world.table.items():
         if item[PARTITION_KEY]["S"].startswith(ENDPOINT):
             taken = [place for place in item.get(PLACES, {"SS": []})["SS"] if _free_at(place) > now.timestamp()]
@@ -134,8 +139,8 @@ def nothing_lies_about(world: World, head: Head) -> None:
 
 def dead_letters_are_right(world: World, script: Script) -> None:
     assert bool(world.nudges_dead.messages) is script.given_up, f"dead nudges: {world.nudges_dead.messages}"
-    assert not world.nudges.dead
-    assert not world.turns.dead
+    assert not world.nudges.dead, f"SQS gave up on {world.nudges.dead}"
+    assert not world.turns.dead, f"SQS gave up on {world.turns.dead}"
     assert bool(world.turns_dead.messages) is script.buried, f"dead turns: {world.turns_dead.messages}"
 
 

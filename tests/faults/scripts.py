@@ -27,6 +27,10 @@ class Script:
     has_hook: bool = True
     answer: str = ""
     """What its artifact ends with, where it was completed."""
+    parts: int = 1
+    """How many chunks that artifact has."""
+    told_within: timedelta = timedelta(minutes=5)
+    """How long after the end the partner has heard of it, whatever went wrong once; two faults may cost more."""
     agents: str = AGENTS
     heard: tuple[str, ...] = field(default=())
     """Interrupted states that the partner must have been told of."""
@@ -160,7 +164,7 @@ _FAILED: Final = frozenset({"FAILED"})
 _ASKED: Final = ("INPUT_REQUIRED",)
 
 SCRIPTS: Final = (
-    Script("asked and answered", asked_and_answered, _COMPLETED, 2, heard=_ASKED, answer="sea"),
+    Script("asked and answered", asked_and_answered, _COMPLETED, 2, heard=_ASKED, answer="sea", parts=2),
     Script("canceled while working", canceled_while_working, _CANCELED | _COMPLETED, 1),
     Script("canceled while waiting", canceled_while_waiting, _CANCELED, 1, heard=_ASKED),
     Script("canceled while queued", canceled_while_queued, _CANCELED | _COMPLETED, 1),
@@ -178,8 +182,8 @@ SCRIPTS: Final = (
     Script("message while working", message_while_working, _COMPLETED, 2, answer="more"),
     Script("blocking send", blocking_send, _COMPLETED, 1, has_hook=False, answer="echo"),
     Script("late webhook", late_webhook, _COMPLETED, 2, heard=_ASKED, answer="forty-two"),
-    Script("receiver is down", receiver_is_down, _COMPLETED, 1, answer="echo"),
+    Script("receiver is down", receiver_is_down, _COMPLETED, 1, answer="echo", told_within=timedelta(hours=3)),
     Script("receiver stays down", receiver_stays_down, _COMPLETED, 1, answer="echo", given_up=True),
-    Script("webhook replaced", webhook_replaced, _COMPLETED, 1, answer="echo"),
+    Script("webhook replaced", webhook_replaced, _COMPLETED, 1, answer="echo", told_within=timedelta(hours=2)),
     Script("kills its worker", kills_its_worker, _FAILED, 1, buried=True),
 )
