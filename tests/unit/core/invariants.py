@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from a2a_serverless.core.effects import EndWait, NoticeCancel, Nudge, RunTurn, StartWait, effects
-from a2a_serverless.core.head import Head
+from a2a_serverless.core.head import Head, Rules
 from a2a_serverless.core.journal import Entry
 from a2a_serverless.core.lifecycle import INTERRUPTED, TRANSITIONS
 from a2a_serverless.types import TaskKey, TaskState
@@ -84,6 +84,11 @@ def numbers_never_go_back(old: Head | None, new: Head) -> str | None:
     return f"fell: {fallen}" if fallen else None
 
 
+def no_turn_kills_workers_for_ever(_old: Head | None, new: Head) -> str | None:
+    """An attempt has a number, and there is a last one: who counts further has given the task up."""
+    return f"attempt {new.attempt}" if new.attempt > Rules().attempts and not new.is_over else None
+
+
 def each_wait_is_opened_once(old: Head | None, new: Head) -> str | None:
     """A wait that is new has a number that no wait had."""
     if old is None or new.wait is None or new.wait == old.wait:
@@ -135,6 +140,7 @@ CHECKS: tuple[Callable[[Head | None, Head], str | None], ...] = (
     an_ended_task_holds_nothing,
     a_token_belongs_to_a_wait,
     numbers_never_go_back,
+    no_turn_kills_workers_for_ever,
     each_wait_is_opened_once,
     what_a_partner_must_hear_of_is_told,
     writes_that_mean_nothing_cause_nothing,

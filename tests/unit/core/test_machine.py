@@ -424,19 +424,24 @@ class Deployment(RuleBasedStateMachine):
         if record is not None:
             self.watched.journal_only_appended(record.head, record.entries)
         worker = self._actor()
-        if old is None:
-            return
-        if worker is not None and new.fence > old.fence:
-            self.holder[new.key] = worker
-        elif worker is not None and worker.number and self.holder.get(new.key) is not worker:
-            self.watched.wrong.append(f"only_one_runner_can_write: {new.key.task_id} at version {new.version}")
-        if worker is not None and worker.number and old.lease is not None and new.lease is None:
-            self.finished.add((new.key, worker.number, worker.attempt))
-        if old.wait is not None and new.wait is None:
+        if old is not None and worker is not None:
+            self._committed_by(worker, old, new)
+        if old is not None and old.wait is not None and new.wait is None:
             ended = (new.key, old.wait.number)
             if ended in self.waits_ended:
                 self.watched.wrong.append(f"each_question_is_answered_once: {ended}")
             self.waits_ended.add(ended)
+
+    def _committed_by(self, worker: Worker, old: Head, new: Head) -> None:
+        where = f"{new.key.task_id} at version {new.version}"
+        if new.fence > old.fence:
+            self.holder[new.key] = worker
+            if old.lease is not None and old.lease.until > self.world.clock():
+                self.watched.wrong.append(f"nobody_takes_what_is_held: {where}")
+        elif worker.number and self.holder.get(new.key) is not worker:
+            self.watched.wrong.append(f"only_one_runner_can_write: {where}")
+        if worker.number and old.lease is not None and new.lease is None:
+            self.finished.add((new.key, worker.number, worker.attempt))
 
     def commit(self, change: Change) -> Head:
         """The store's commit, with whoever is faster before it, and with a network."""
