@@ -20,7 +20,7 @@ from a2a_serverless.core.delivery_endpoint import (
     admit,
     after_try,
 )
-from a2a_serverless.core.delivery_outcome import Answer, Outcome, classify
+from a2a_serverless.core.delivery_outcome import Answer, Fault, NoAnswer, Outcome, classify
 
 NOW = dt.datetime(2026, 11, 30, 12, 0, tzinfo=dt.UTC)
 SECOND = dt.timedelta(seconds=1)
@@ -158,7 +158,7 @@ def test_a_slow_success_takes_back_what_fast_ones_gave_and_no_more() -> None:
 
 
 def test_a_probe_has_the_only_place() -> None:
-    probe = _admitted(_open(), NOW + 60 * SECOND)
+    probe = _admitted(dataclasses.replace(_open(), limit=8), NOW + 60 * SECOND)
 
     assert (probe.places, _admitted(EndpointHealth(limit=8), NOW).places) == (1, 8)
 
@@ -170,6 +170,11 @@ def test_a_probe_waits_for_what_was_under_way_when_the_breaker_opened() -> None:
 
     assert held == Held(NOW + 35 * SECOND + BUSY_PAUSE, HoldReason.BUSY)
     assert _admitted(endpoint, NOW + 40 * SECOND).probe
+
+
+def test_an_address_that_we_refuse_to_dial_teaches_nothing_about_it() -> None:
+    for endpoint in (_open(), _after(OK, ILL)):
+        assert _tried(endpoint, NoAnswer(Fault.BLOCKED_ADDRESS)) == endpoint
 
 
 @pytest.mark.parametrize("status", [401, 302, 415])

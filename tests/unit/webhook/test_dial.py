@@ -469,6 +469,28 @@ def test_an_answer_nobody_asked_for_is_not_taken_for_the_next_one() -> None:
     assert not second.reused
 
 
+def test_what_came_unasked_between_two_requests_ends_the_connection() -> None:
+    go, said = threading.Event(), threading.Event()
+
+    def chatter(guest: Guest) -> None:
+        guest.request()
+        guest.say(ACCEPTED)
+        go.wait(10)
+        guest.say(b"HTTP/1.1 200 Smuggled\r\nContent-Length: 0\r\n\r\n")
+        said.set()
+        if guest.request():
+            guest.say(ACCEPTED)
+
+    with receiver(chatter) as partner:
+        dialler = _plain(partner.port)
+        dialler.send(post("http://partner/p"))
+        go.set()
+        said.wait(10)
+        second = dialler.send(post("http://partner/p"))
+
+    assert (second.outcome, second.reused) == (Answer(status=202), False)
+
+
 def test_endpoints_do_not_share_connections(authority: Authority) -> None:
     with receiver(answering(ACCEPTED), tls=authority.context()) as partner:
         dialler = Network(partner.port).dialler(cafile=authority.cafile)
