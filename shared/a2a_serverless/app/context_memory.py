@@ -8,7 +8,7 @@ from a2a_serverless.app.ports import ContextState, ContextStore
 from a2a_serverless.errors import Conflict
 from a2a_serverless.types import JsonObject, Scope
 
-_TRIES: Final = 5
+_TRIES: Final = 40
 
 
 class ContextMemory:

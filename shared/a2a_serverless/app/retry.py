@@ -10,7 +10,8 @@ from a2a_serverless.core.head import Change, Head
 from a2a_serverless.errors import Conflict, TaskNotFound
 from a2a_serverless.types import TaskKey
 
-_TRIES: Final = 12
+_TRIES: Final = 40
+"""Each race that is lost was won by somebody: so many at once on one task all get through."""
 
 log = logging.getLogger(__name__)
 

@@ -26,7 +26,8 @@ FLUSH_AFTER: Final = timedelta(milliseconds=250)
 """A subscriber waits no longer than that for something said."""
 LOOK_EVERY: Final = timedelta(seconds=1)
 """How often a silent run looks whether it still has its task."""
-_TRIES: Final = 12
+_TRIES: Final = 100
+"""A turn must not be done over because a caller talks while it ends; ten who do win nine races of ten."""
 
 log = logging.getLogger(__name__)
 

@@ -854,6 +854,28 @@ def test_several_messages_to_a_running_task_are_read_by_one_turn_in_their_order(
     assert heard == [["hello"], ["first", "second", "third"]]
 
 
+def test_a_turn_ends_although_the_caller_talks_again_and_again_while_it_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World(agent_that(lambda turn: turn.complete("done")))
+    task = queued(world)
+    commit = world.tasks.commit
+    said: list[str] = []
+
+    def talked_over(change: Change) -> Head:
+        if change.after.is_over and len(said) < 60:
+            said.append(f"and {len(said)}")
+            with monkeypatch.context() as inner:
+                inner.setattr(world.tasks, "commit", commit)
+                world.send(said[-1], task=task)
+        return commit(change)
+
+    monkeypatch.setattr(world.tasks, "commit", talked_over)
+
+    world.run()
+
+    assert states(world, task) == [TaskState.WORKING, TaskState.COMPLETED]
+    assert len(world.task(task).history) == 61
+
+
 def test_an_end_wins_over_messages_that_nobody_read() -> None:
     def run(turn: Turn) -> None:
         world.send("wait!", task=task)

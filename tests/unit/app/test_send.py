@@ -557,6 +557,27 @@ def test_a_write_that_lost_its_race_is_decided_again_on_what_is_there_now(monkey
     assert [message.text for message in world.task(task).history][-2:] == ["theirs", "mine"]
 
 
+def test_thirty_messages_at_once_all_get_through(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World(agent_that(asks_once))
+    task = world.send()
+    world.settle()
+    commit = world.tasks.commit
+    others = [f"theirs {number}" for number in range(29)]
+
+    def another_first(change: Change) -> Head:
+        if others:
+            with monkeypatch.context() as inner:
+                inner.setattr(world.tasks, "commit", commit)
+                world.send(others.pop(), task=task)
+        return commit(change)
+
+    monkeypatch.setattr(world.tasks, "commit", another_first)
+
+    world.send("mine", task=task)
+
+    assert world.task(task).history[-1].text == "mine"
+
+
 def test_a_write_that_loses_every_race_gives_up_after_a_bounded_number(monkeypatch: pytest.MonkeyPatch) -> None:
     world = World(agent_that(asks_once))
     task = world.send()
