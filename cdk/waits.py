@@ -31,7 +31,7 @@ class Expire(Construct):
                 **rules(host.choices),
             },
         )
-        self.function.may("dynamodb:GetItem", "dynamodb:Query", "dynamodb:PutItem", "dynamodb:UpdateItem", on=tasks.arn)
+        self.function.may("dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem", on=tasks.arn)
 
 
 class AwaitInput(Construct):

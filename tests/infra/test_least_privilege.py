@@ -34,7 +34,7 @@ ROLES = {
         "ExpireFunction.Arn": "lambda: InvokeFunction",
     },
     "ExpireRole": {
-        "TasksTable.Arn": "dynamodb: GetItem PutItem Query UpdateItem",
+        "TasksTable.Arn": "dynamodb: GetItem PutItem UpdateItem",
     },
     "RelayRole": {
         "TasksTable.Arn": "dynamodb: DeleteItem Query",
