@@ -80,8 +80,8 @@ class Pulse:
             signal.signal(signal.SIGUSR1, before)
 
     def _watch(self, writer: TurnWriter, over: threading.Event) -> None:
-        """Beat. The first one sets how soon the delivery comes back should this worker die."""
-        extend_at = time.monotonic()
+        """Beat. Whoever starts the run has just extended its delivery."""
+        extend_at = time.monotonic() + self.extend_every
         while not over.wait(self.beat):
             if not _ticked(writer):
                 self._stop(writer, over)

@@ -112,7 +112,7 @@ def test_a_silent_run_keeps_its_lease() -> None:
     assert world.head(task).fence == 1
 
 
-def test_the_delivery_is_kept_from_the_first_beat_on_and_again_and_again() -> None:
+def test_the_delivery_is_kept_again_and_again() -> None:
     kept = threading.Semaphore(0)
 
     def run(turn: Turn) -> None:
