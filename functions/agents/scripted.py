@@ -53,8 +53,8 @@ class Scripted(Agent):
 
 
 def _command(text: str) -> tuple[str, str]:
-    command, _, argument = text.strip().partition(" ")
-    return command.lower(), argument
+    command, _, argument = text.lstrip().partition(" ")
+    return command.rstrip().lower(), argument
 
 
 def echo(turn: Turn, argument: str) -> None:
