@@ -19,13 +19,9 @@ from a2a_serverless.core.head import Change, Head, Record, Rules
 from a2a_serverless.core.journal import ArtifactChanged, Restarted, StatusChanged
 from a2a_serverless.errors import LeaseLost
 from a2a_serverless.types import Message, Part, Role, Task, TaskKey, TaskState
-from tests.unit.app.world import ALICE, World, agent_that, asks_once, completes
+from tests.unit.app.world import ALICE, WorkerDied, World, agent_that, asks_once, completes, dies
 
 LEASE = Rules().lease
-
-
-class WorkerDied(BaseException):
-    """The process is gone: nothing the kit does may hold this back."""
 
 
 def texts(messages: tuple[Message, ...]) -> list[str]:
@@ -38,10 +34,6 @@ def artifact_texts(task: Task) -> dict[str, str]:
 
 def states(world: World, task: Task) -> list[TaskState]:
     return [entry.status.state for entry in world.record(task).entries if isinstance(entry, StatusChanged)]
-
-
-def dies(turn: Turn) -> None:
-    raise WorkerDied
 
 
 def queued(world: World) -> Task:

@@ -14,8 +14,7 @@ from a2a_serverless.core.head import Head
 from a2a_serverless.core.push import WireVersion
 from a2a_serverless.types import Task, TaskKey, TaskState
 from tests.fakes import QueuedNudge
-from tests.unit.app.test_run_turn import WorkerDied, dies
-from tests.unit.app.world import ALICE, World, agent_that, asks_once, completes, webhook
+from tests.unit.app.world import ALICE, WorkerDied, World, agent_that, asks_once, completes, dies, webhook
 
 HOOK_ID = "mine"
 

@@ -103,6 +103,15 @@ def asks_once(turn: Turn) -> None:
     return turn.complete()
 
 
+class WorkerDied(BaseException):
+    """The process is gone: nothing the kit does may hold this back."""
+
+
+def dies(_turn: Turn) -> None:
+    """An agent that kills its worker."""
+    raise WorkerDied
+
+
 def https_only(url: str) -> str:
     """A registration grammar that is good enough for tests of what is around it."""
     if not url.startswith("https://"):

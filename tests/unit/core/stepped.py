@@ -16,14 +16,10 @@ from a2a_serverless.app.run_turn import Buried, Done, Later, Outcome, run_turn
 from a2a_serverless.app.turn_writer import TurnWriter
 from a2a_serverless.core.head import Head
 from a2a_serverless.types import TaskKey
-from tests.unit.app.world import World, agent_that
+from tests.unit.app.world import WorkerDied, World, agent_that
 
 PATIENCE = 20.0
 """Seconds to wait for a worker's thread before the test is broken."""
-
-
-class WorkerDied(BaseException):
-    """The process is gone."""
 
 
 @dataclass

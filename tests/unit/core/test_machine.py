@@ -39,9 +39,9 @@ from a2a_serverless.errors import (
 )
 from a2a_serverless.types import Caller, Role, Task, TaskKey
 from tests.fakes import QueuedNudge
-from tests.unit.app.world import ALICE, BOB, World, agent_that, completes, request, webhook
+from tests.unit.app.world import ALICE, BOB, WorkerDied, World, agent_that, completes, request, webhook
 from tests.unit.core.invariants import Watched
-from tests.unit.core.stepped import Delivery, Stream, TurnQueue, Worker, WorkerDied
+from tests.unit.core.stepped import Delivery, Stream, TurnQueue, Worker
 
 CHAOS = os.environ.get("HYPOTHESIS_PROFILE") == "chaos"
 FOR_EVER = timedelta(days=3650)
