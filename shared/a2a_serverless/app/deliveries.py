@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
+from a2a_serverless.app.attempt import endpoint_of
 from a2a_serverless.app.ports import (
     AttemptRecord,
     Clock,
@@ -142,7 +143,7 @@ def redeliver(desk: Desk, key: TaskKey, config_id: str, *, message_id: str = "")
         InvalidParams: no nudge of the last 14 days has this id.
         UnsupportedOperation: there is nothing to send again, or it would not be sent.
     """
-    _url(desk, key, config_id)
+    endpoint = endpoint_of(_url(desk, key, config_id))
     for _ in range(_TRIES):
         state = desk.deliveries.delivery(key, config_id)
         _check_on(state)
@@ -155,7 +156,7 @@ def redeliver(desk: Desk, key: TaskKey, config_id: str, *, message_id: str = "")
             desk.deliveries.save_delivery(key, config_id, _anew(state, chosen, now=desk.clock()))
         except Conflict:
             continue
-        desk.nudges.enqueue_nudge(key, config_id, chosen.seq)
+        desk.nudges.enqueue_nudge(key, config_id, chosen.seq, endpoint=endpoint)
         return again
     raise Conflict(f"senders came first {_TRIES} times for config {config_id}")
 

@@ -7,6 +7,7 @@ from tests.fakes import (
     MemoryCallbacks,
     MemoryContexts,
     MemoryEndpoints,
+    MemoryLater,
     MemoryQueues,
     MemoryTasks,
     MemoryWaits,
@@ -31,6 +32,7 @@ def test_each_port_has_a_fake() -> None:
     grants: callbacks.CallbackStore = MemoryCallbacks()
     turns: ports.TurnQueue = queues
     nudges: ports.NudgeQueue = queues
+    later: ports.LaterNudges = MemoryLater()
     dead: ports.DeadLetters = queues
     waits: ports.WaitRunner = MemoryWaits()
     sealer: ports.Sealer = PlainSealer()
@@ -38,7 +40,7 @@ def test_each_port_has_a_fake() -> None:
     ids: ports.Ids = SequentialIds()
 
     assert all(
-        (store, due, push, deliveries, receipts, contexts, endpoints, grants, turns, nudges, dead, waits, sealer)
+        (store, due, push, deliveries, receipts, contexts, endpoints, grants, turns, nudges, later, dead, waits, sealer)
     )
     assert clock().tzinfo is not None
     assert ids() != ids()
