@@ -452,7 +452,7 @@ USES: Final[tuple[tuple[str, Callable[[Flow], None]], ...]] = (
     ("Notify sqs:SendMessage .*DeadLetters", Flow.give_up_nudge),
     ("Notify scheduler:DeleteSchedule", Flow.fetch_in_a_pause),
     ("Notify (scheduler|iam):", Flow.pause_long),
-    ("Notify .*signing-keys", Flow.sign_with_new_keys),
+    ("Notify (.*signing-keys|dynamodb:Query)", Flow.sign_with_new_keys),
     ("Notify ", Flow.notify),
     ("NotifyLater ", Flow.come_back),
     ("Sweep sqs:SendMessage .*DeadLetters", Flow.sweep_in_vain),
