@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from a2a_serverless.core.delivery_endpoint import HIGHEST_LIMIT
 from cdk.agents import Place, check_agents
 from cdk.context import Choices, Refusal, read
 
@@ -131,7 +132,8 @@ def test_logs_are_kept_for_a_time_that_cloudwatch_knows() -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "value"), [("python", "3.9"), ("architecture", "arm"), ("allow_private_webhooks", "1")]
+    ("key", "value"),
+    [("python", "3.9"), ("architecture", "arm"), ("allow_private_webhooks", "1"), ("webhook_ownership", "yes")],
 )
 def test_a_choice_is_one_of_those_there_are(key: str, value: str) -> None:
     assert f"{key}={value!r} should be one of" in refusal(**{key: value})
@@ -239,3 +241,7 @@ def test_the_command_says_one_sentence_and_ends_with_1(tmp_path: Path) -> None:
     assert done.stderr.startswith("refused: stage 'prod' has no issuer")
     assert "Traceback" not in done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_slow_partner_leaves_most_functions_to_the_others() -> None:
+    assert chosen().nudge_concurrency >= 3 * HIGHEST_LIMIT
