@@ -92,6 +92,8 @@ class Turn:
         self._default_wait = default_wait
         self._ended = False
         self._artifacts = {artifact.artifact_id for artifact in task.artifacts}
+        # Who follows the task may have seen a dead attempt add to these: the first chunk of this one brings all along.
+        self._seen_growing = {artifact.artifact_id: artifact for artifact in task.artifacts if attempt > 1}
 
     @property
     def message(self) -> Message:
@@ -152,6 +154,9 @@ class Turn:
             artifact_id=identifier, name=name, description=description, parts=content, metadata=metadata
         )
         grows = append and identifier in self._artifacts
+        seen_growing = self._seen_growing.pop(identifier, None)
+        if grows and seen_growing is not None:
+            artifact, grows = _grown(seen_growing, artifact), False
         self._artifacts.add(identifier)
         self._say(ArtifactChanged(artifact, append=grows, last_chunk=last_chunk))
 
@@ -244,6 +249,11 @@ class Turn:
     def _refuse_after_end(self) -> None:
         if self._ended:
             raise TurnEnded("the turn has ended: nothing can be said after complete, fail, reject, ask or require_auth")
+
+
+def _grown(artifact: Artifact, chunk: Artifact) -> Artifact:
+    metadata = {**(artifact.metadata or {}), **(chunk.metadata or {})}
+    return artifact.but(parts=artifact.parts + chunk.parts, metadata=metadata or None)
 
 
 def _part(*, text: str | None, data: Any, raw: bytes | None, url: str | None, media_type: str, filename: str) -> Part:

@@ -39,7 +39,9 @@ class Ears:
         return "https://agent.example/callbacks/1.secret"
 
 
-def a_turn(*, artifacts: tuple[Artifact, ...] = (), messages: tuple[Message, ...] | None = None) -> tuple[Turn, Ears]:
+def a_turn(
+    *, artifacts: tuple[Artifact, ...] = (), messages: tuple[Message, ...] | None = None, attempt: int = 1
+) -> tuple[Turn, Ears]:
     ears, message = Ears(), a_message("hello")
     task = Task(
         id="task-1",
@@ -53,7 +55,7 @@ def a_turn(*, artifacts: tuple[Artifact, ...] = (), messages: tuple[Message, ...
         messages=(message,) if messages is None else messages,
         state={},
         caller=Caller(Owner("alice")),
-        attempt=1,
+        attempt=attempt,
         trigger=TurnTrigger.MESSAGE,
         sink=ears,
         load_context=lambda: {"k": 1},
@@ -174,6 +176,34 @@ def test_a_chunk_goes_on_with_a_result_of_an_earlier_turn() -> None:
     turn.artifact("log", text="2", append=True, last_chunk=True)
 
     assert (produced(ears).append, produced(ears).last_chunk) == (True, True)
+
+
+def test_after_a_crash_the_first_chunk_brings_the_result_along_as_it_was_before_the_dead_attempt() -> None:
+    earlier = Artifact(artifact_id="log", name="log", parts=(Part(text="1"),), metadata={"a": 1})
+    turn, ears = a_turn(artifacts=(earlier,), attempt=2)
+
+    turn.artifact("log", text="2", append=True, metadata={"b": 2})
+    turn.artifact("log", text="3", append=True)
+
+    first, second = ears.heard
+    assert first == ArtifactChanged(
+        earlier.but(parts=(Part(text="1"), Part(text="2")), metadata={"a": 1, "b": 2}), append=False
+    )
+    assert isinstance(second, ArtifactChanged)
+    assert (second.append, second.artifact.parts) == (True, (Part(text="3"),))
+
+
+def test_after_a_crash_a_result_that_is_replaced_is_replaced() -> None:
+    turn, ears = a_turn(artifacts=(Artifact(artifact_id="log", parts=(Part(text="1"),)),), attempt=2)
+
+    turn.artifact("log", text="new")
+    turn.artifact("log", text="+", append=True)
+
+    changes = [entry for entry in ears.heard if isinstance(entry, ArtifactChanged)]
+    assert [(change.append, change.artifact.parts) for change in changes] == [
+        (False, (Part(text="new"),)),
+        (True, (Part(text="+"),)),
+    ]
 
 
 # How it ends

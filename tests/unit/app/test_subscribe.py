@@ -1,14 +1,16 @@
 """Streams: the Task first, then the same events in the same order for everybody, closed by the rules."""
 
 from collections.abc import Iterator
+from datetime import timedelta
 
 import pytest
 
 from a2a_serverless.agent import Turn
 from a2a_serverless.app.cancel import cancel
+from a2a_serverless.app.run_turn import run_turn
 from a2a_serverless.app.send import BLOCKING_SECONDS
 from a2a_serverless.app.subscribe import stream, subscribe
-from a2a_serverless.core.head import PUSH_NUDGE_KEY, WAIT_EXTENSION_URI
+from a2a_serverless.core.head import PUSH_NUDGE_KEY, WAIT_EXTENSION_URI, Rules
 from a2a_serverless.errors import InvalidParams, TaskNotFound, UnsupportedOperation
 from a2a_serverless.types import (
     Message,
@@ -18,7 +20,7 @@ from a2a_serverless.types import (
     TaskState,
     TaskStatusUpdateEvent,
 )
-from tests.unit.app.world import ALICE, BOB, World, agent_that, asks_once, completes, request
+from tests.unit.app.world import ALICE, BOB, WorkerDied, World, agent_that, asks_once, completes, request
 
 
 def streamed(world: World, text: str = "hello", **how: object) -> Iterator[StreamEvent]:
@@ -112,6 +114,39 @@ def test_all_subscribers_see_the_same_events_in_the_same_order_whenever_they_loo
 
     assert first == ["task SUBMITTED"] * 3
     assert rest == [WHOLE[1:]] * 3
+
+
+def test_a_subscriber_who_saw_a_dead_attempt_holds_the_result_of_the_living_one() -> None:
+    def run(turn: Turn) -> None:
+        if turn.state.setdefault("turns", 0) == 0:
+            turn.state["turns"] = 1
+            turn.artifact("log", text="1")
+            return turn.ask("more?")
+        turn.artifact("log", text="dead " * 5_000 if turn.attempt == 1 else "2", append=True)
+        if turn.attempt == 1:
+            raise WorkerDied
+        return turn.complete()
+
+    world = World(agent_that(run), rules=Rules(lease=timedelta(seconds=10)))
+    task = world.send()
+    world.settle()
+    world.send("yes", task=task)
+    world.relay()
+    events = subscribe(world.host, ALICE, task.id)
+    (first,) = (event for event in [next(events)] if isinstance(event, Task))
+    held = "".join(part.text or "" for part in first.artifacts[0].parts)
+    (turn,) = world.queues.turns
+    with pytest.raises(WorkerDied):
+        world.run()
+    world.clock.advance(world.rules.lease)
+    run_turn(world.runner, turn.key, turn.turn, redelivered=True)
+
+    for event in events:
+        if isinstance(event, TaskArtifactUpdateEvent):
+            text = "".join(part.text or "" for part in event.artifact.parts)
+            held = held + text if event.append else text
+
+    assert held == "12"
 
 
 def test_a_subscriber_who_leaves_disturbs_neither_the_others_nor_the_task() -> None:
