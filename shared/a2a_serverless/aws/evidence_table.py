@@ -6,6 +6,7 @@ A record that does not fit an item has its content in the bucket, under `evidenc
 import json
 import zlib
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import asdict
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -16,7 +17,7 @@ from a2a_serverless.aws.bucket import Bucket
 from a2a_serverless.aws.items import Item, binary, bytes_in, text, text_in, ttl
 from a2a_serverless.aws.keys import encoded, fits
 from a2a_serverless.aws.settings import EVIDENCE_PREFIX, PARTITION_KEY, SORT_KEY, TTL_ATTRIBUTE
-from a2a_serverless.aws.table import Condition, Question, Table
+from a2a_serverless.aws.table import Condition, Question, Refused, Table
 from a2a_serverless.types import timestamp_text
 
 EVIDENCE: Final = "EVIDENCE#"
@@ -47,7 +48,8 @@ class EvidenceTable:
         else:
             item["kept"] = text(f"{EVIDENCE_PREFIX}{encoded(exchange.task_id)}/{name}")
             self._bucket.put(item["kept"]["S"], body)
-        self._table.put(item, only_if=Condition(f"attribute_not_exists({PARTITION_KEY})", {}))
+        with suppress(Refused):  # its name is its own: its answer was lost, and botocore sent it again
+            self._table.put(item, only_if=Condition(f"attribute_not_exists({PARTITION_KEY})", {}))
 
     def of_task(self, task_id: str, *, now: datetime) -> Iterator[Mapping[str, Any]]:
         """The exchanges of a task as JSON objects, oldest first."""

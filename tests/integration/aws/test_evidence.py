@@ -85,3 +85,13 @@ def test_a_small_exchange_costs_one_call_and_one_write_unit(table_name: str, cli
     counted.keep(exchange(random_ids(), json.dumps({"text": "".join(said)})))
 
     assert (counter.calls, counter.writes) == ({"put_item": 1}, 1)
+
+
+def test_a_record_whose_answer_was_lost_is_sent_again_and_not_called_lost(table: Table, bucket: Bucket) -> None:
+    evidence = EvidenceTable(table, bucket, ids=lambda: "the-one-id", lifetime=DAYS)
+    said = exchange(random_ids())
+
+    evidence.keep(said)
+    evidence.keep(said)
+
+    assert len(list(evidence.of_task(said.task_id, now=START))) == 1
