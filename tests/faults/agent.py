@@ -144,6 +144,12 @@ def slow_ask(turn: Turn) -> None:
     turn.complete()
 
 
+def large(turn: Turn) -> None:
+    """Produces more than an item may hold."""
+    turn.artifact("answer", raw=b"large" * 60_000)
+    turn.complete()
+
+
 def die(_turn: Turn) -> None:
     """Kills its worker, each time."""
     raise WorkerDied("the agent")
@@ -156,6 +162,7 @@ WORDS: Final = {
     "auth": auth,
     "echo": echo,
     "slow-ask": slow_ask,
+    "large": large,
     "die": die,
 }
 

@@ -5,8 +5,9 @@ from datetime import timedelta
 from typing import Any
 
 from a2a_serverless.aws.endpoint_table import ENDPOINT, PLACES
+from a2a_serverless.aws.keys import task_text
 from a2a_serverless.aws.push_table import FETCHED, LOG, PUSH
-from a2a_serverless.aws.settings import HEAD, PARTITION_KEY, SORT_KEY, TTL_ATTRIBUTE
+from a2a_serverless.aws.settings import EVIDENCE_PREFIX, HEAD, PARTITION_KEY, SORT_KEY, TTL_ATTRIBUTE
 from a2a_serverless.aws.stream_images import changed_heads
 from a2a_serverless.aws.task_table import JOURNAL
 from a2a_serverless.core.head import Head
@@ -125,7 +126,8 @@ def _free_at(place: str) -> float:
 
 def nothing_lies_about(world: World, head: Head) -> None:
     """Whatever has no end of its own belongs to the task, and goes with it."""
-    mine = [item for item in world.table.items() if item[PARTITION_KEY]["S"].endswith(head.key.task_id)]
+    partition = task_text(head.key)
+    mine = [item for item in world.table.items() if item[PARTITION_KEY]["S"] == partition]
     known = (HEAD, JOURNAL, PUSH, LOG, FETCHED)
     strange = [item[SORT_KEY]["S"] for item in mine if not item[SORT_KEY]["S"].startswith(known)]
     assert not strange, f"strange items: {strange}"
@@ -154,6 +156,8 @@ def forgotten(world: World) -> None:
     world.drain()
     left = [item for item in world.table.items() if TTL_ATTRIBUTE not in item]
     assert not left, f"left behind: {left}"
+    kept = [name for name in world.s3.kept if not name.startswith(EVIDENCE_PREFIX)]
+    assert not kept, f"left behind in the bucket: {kept}"
 
 
 def _partition(world: World) -> str:

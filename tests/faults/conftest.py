@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from .scripts import Script
+from .scripts import SCRIPTS, Script
 from .world import Present, unwire, wire
 
 
@@ -28,5 +28,6 @@ def present(request: pytest.FixtureRequest) -> Iterator[Present]:
     """The place of the world that is on."""
     script = getattr(request, "param", None)
     with pytest.MonkeyPatch.context() as patch:
-        yield wire(patch, agents=script.agents) if isinstance(script, Script) else wire(patch)
+        chosen = script if isinstance(script, Script) else SCRIPTS[0]
+        yield wire(patch, agents=chosen.agents, evidence_days=chosen.evidence_days)
     unwire()

@@ -1,5 +1,6 @@
 """The lives of tasks that are walked: what the partner does, and how it must end whatever goes wrong."""
 
+import base64
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -32,6 +33,7 @@ class Script:
     told_within: timedelta = timedelta(minutes=5)
     """How long after the end the partner has heard of it, whatever went wrong once; two faults may cost more."""
     agents: str = AGENTS
+    evidence_days: int = 0
     heard: tuple[str, ...] = field(default=())
     """Interrupted states that the partner must have been told of."""
     buried: bool = False
@@ -151,6 +153,16 @@ def webhook_replaced(world: World) -> str:
     return str(task)
 
 
+def large_result(world: World) -> str:
+    """A result that goes to the bucket, in a deployment that keeps both sides of every exchange."""
+    task = world.partner.send("large", hook=True)["id"]
+    world.wait_until(lambda: world.partner.knows(task, "COMPLETED"), within=_SOON)
+    (part,) = world.partner.get(task)["artifacts"][0]["parts"]
+    if "url" not in part:  # the bucket did not answer, so that he gets the address instead
+        assert base64.b64decode(part["raw"]) == b"large" * 60_000, "the result is not what was produced"
+    return str(task)
+
+
 def kills_its_worker(world: World) -> str:
     """The agent kills its worker each time."""
     task = world.partner.send("die", hook=True)["id"]
@@ -182,8 +194,9 @@ SCRIPTS: Final = (
     Script("message while working", message_while_working, _COMPLETED, 2, answer="more"),
     Script("blocking send", blocking_send, _COMPLETED, 1, has_hook=False, answer="echo"),
     Script("late webhook", late_webhook, _COMPLETED, 2, heard=_ASKED, answer="forty-two"),
-    Script("receiver is down", receiver_is_down, _COMPLETED, 1, answer="echo", told_within=timedelta(hours=3)),
+    Script("receiver is down", receiver_is_down, _COMPLETED, 1, answer="echo", told_within=timedelta(hours=8)),
     Script("receiver stays down", receiver_stays_down, _COMPLETED, 1, answer="echo", given_up=True),
     Script("webhook replaced", webhook_replaced, _COMPLETED, 1, answer="echo", told_within=timedelta(hours=2)),
+    Script("large result", large_result, _COMPLETED, 1, evidence_days=90),
     Script("kills its worker", kills_its_worker, _FAILED, 1, buried=True),
 )

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import partial
 from types import SimpleNamespace
 from typing import Any, Final
 
@@ -28,6 +29,7 @@ import functions.run_turn.handler as run_turn
 import functions.run_turn.parts as run_turn_parts
 import functions.sweep.handler as sweep
 import functions.sweep.parts as sweep_parts
+from a2a_serverless.app import evidence
 from a2a_serverless.app.attempt import NudgeToSend, Sent
 from a2a_serverless.app.sweep import Sweeper, Swept
 from a2a_serverless.app.sweep import sweep as sweep_once
@@ -345,13 +347,14 @@ class _Client:
         return getattr(getattr(self._present.world, self._name), operation)
 
 
-def wire(patch: pytest.MonkeyPatch, *, agents: str = AGENTS) -> Present:
+def wire(patch: pytest.MonkeyPatch, *, agents: str = AGENTS, evidence_days: int = 0) -> Present:
     """Wire the functions, as they wire themselves, to the world that will be on."""
     present = Present()
     unwire()
     for name, value in _ENVIRONMENT.items():
         patch.setenv(name, value)
     patch.setenv(Variable.AGENTS, agents)
+    patch.setenv(Variable.EVIDENCE_DAYS, str(evidence_days))
     services = {"dynamodb": "table", "stepfunctions": "machine"}
     names = ("dynamodb", "sqs", "stepfunctions", "scheduler", "kms", "s3")
     clients = SimpleNamespace(**{name: _Client(present, services.get(name, name)) for name in names})
@@ -360,6 +363,7 @@ def wire(patch: pytest.MonkeyPatch, *, agents: str = AGENTS) -> Present:
     patch.setattr(wiring, "ids", lambda: present.new("id"))
     patch.setattr(wiring, "secret", lambda: present.new("secret"))
     patch.setattr(signing, "kept_fresh", lambda _now: ())
+    patch.setattr(evidence, "threading", SimpleNamespace(Thread=_AtOnce))
     patch.setattr(sweep, "sweep", present.sweep)
     patch.setattr(api_parts, "time", SimpleNamespace(sleep=present.pause, monotonic=lambda: 0.0))
     patch.setattr(notify, "ThreadPoolExecutor", _OneByOne)
@@ -368,6 +372,20 @@ def wire(patch: pytest.MonkeyPatch, *, agents: str = AGENTS) -> Present:
     patch.setattr(run_turn_parts, "Pulse", present.watch)
     logging.disable(logging.CRITICAL)
     return present
+
+
+class _AtOnce:
+    """A thread that is over when it was started: one thing happens at a time."""
+
+    def __init__(self, *, target: Callable[..., None], args: tuple[Any, ...], **_: object) -> None:
+        self.start: Callable[[], None] = partial(target, *args)
+
+    def join(self, _patience: float) -> None:
+        pass
+
+    def is_alive(self) -> bool:
+        """Never."""
+        return False
 
 
 class _OneByOne:
