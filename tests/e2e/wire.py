@@ -89,7 +89,7 @@ class Wire:
         lines = [line for line in answer.text.split("\n") if line.startswith("data:")]
         return [json.loads(line.removeprefix("data:"))["result"] for line in lines]
 
-    def until(self, task_id: str, state: str | frozenset[str] = TERMINAL, seconds: float = 20) -> Object:
+    def until(self, task_id: str, state: str | frozenset[str] = TERMINAL, seconds: float = 40) -> Object:
         """The task once it stands in a state (by default: has ended)."""
         wanted = {f"TASK_STATE_{state}"} if isinstance(state, str) else state
 
@@ -135,7 +135,7 @@ def text_of(spoken: Mapping[str, Any] | None) -> str:
     return "".join(part.get("text", "") for part in (spoken or {}).get("parts", []))
 
 
-def eventually(look: Callable[[], Found | None], seconds: float = 10, *, every: float = 0.05) -> Found:
+def eventually(look: Callable[[], Found | None], seconds: float = 30, *, every: float = 0.05) -> Found:
     """What `look` finds, asked again and again: for what nobody announces."""
     until = time.monotonic() + seconds
     while time.monotonic() < until:
