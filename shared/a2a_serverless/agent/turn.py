@@ -189,7 +189,8 @@ class Turn:
     def callback_url(self) -> str:
         """An address for a person or a system outside A2A; what is posted to it resumes the wait that follows.
 
-        Single-use, signed, and void once the task moved on. Put it into the question of `require_auth` or `ask`.
+        Single-use, and void once the task moved on. Put it into the question of `require_auth` or `ask`. A run that
+        crashes takes its addresses along: whoever sends them elsewhere sends a new one when `turn.attempt` is not 1.
         """
         return self._sink.callback_url()
 

@@ -1,7 +1,9 @@
 """Callback addresses: a person or a system outside A2A resumes a parked task, once.
 
-An address is a random capability. The store keeps only its hash, bound to one wait of one task; the wait's end, by
-whatever means, makes it void. So there is no key to leak or to rotate, and nothing of the task is in the address.
+An address is a random capability. The store keeps only its hash, bound to one run of one task: it opens the wait that
+this very run ended with. The wait's end, by whatever means, makes it void, and a run that died or was overtaken took
+its addresses along, so that nobody approves what he was not asked. There is no key to leak or to rotate, and nothing of
+the task is in the address.
 """
 
 import hashlib
@@ -14,7 +16,7 @@ from typing import Protocol
 
 from a2a_serverless.app.ports import Clock, Ids, TaskStore
 from a2a_serverless.core import waits
-from a2a_serverless.core.head import Change, Head, Rules, TurnTrigger
+from a2a_serverless.core.head import Change, Head, Rules, TurnTrigger, Wait
 from a2a_serverless.errors import Conflict
 from a2a_serverless.types import JsonObject, Message, Part, Role, TaskKey
 
@@ -23,10 +25,10 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class CallbackGrant:
-    """What an address opens: wait `number` of a task, for whoever has the secret with this hash."""
+    """What an address opens: the wait that the run with this fence ended with, for whoever has the secret."""
 
     key: TaskKey
-    number: int
+    fence: int
     secret_hash: str
     expires_at: datetime
 
@@ -53,11 +55,11 @@ class Callbacks:
     """A new secret: at least 256 bits, URL-safe."""
     rules: Rules
 
-    def address(self, key: TaskKey, number: int) -> str:
-        """An address that resumes wait `number` of the task."""
+    def address(self, key: TaskKey, fence: int) -> str:
+        """An address that resumes the wait which the run with this fence ends with."""
         grant_id, secret = self.ids(), self.secret()
         until = self.clock() + self.rules.longest_wait
-        self.store.put_grant(grant_id, CallbackGrant(key, number, _hash(secret), until))
+        self.store.put_grant(grant_id, CallbackGrant(key, fence, _hash(secret), until))
         return f"{self.public_url}/callbacks/{grant_id}.{secret}"
 
 
@@ -78,9 +80,7 @@ def check(store: CallbackStore, tasks: TaskStore, token: str, *, now: datetime) 
     if grant is None or not hmac.compare_digest(grant.secret_hash, _hash(secret)):
         return None
     head = tasks.head(grant.key, now=now)
-    if head is None or not _is_open(head, grant.number, now):
-        return None
-    return grant
+    return grant if head is not None and _open_wait(head, grant, now) is not None else None
 
 
 def use(
@@ -100,24 +100,27 @@ def use(
     message = Message(message_id=ids(), role=Role.USER, parts=(Part(data=posted),))
     for _ in range(3):
         head = tasks.head(grant.key, now=now)
-        if head is None or not _is_open(head, grant.number, now):
+        wait = _open_wait(head, grant, now) if head is not None else None
+        if head is None or wait is None:
             return Void()
         try:
-            tasks.commit(_resumed(head, grant, message, rules=rules, now=now))
+            tasks.commit(_resumed(head, wait, message, rules=rules, now=now))
         except Conflict:
             continue
-        log.info("a callback resumed the task", extra={"task_id": grant.key.task_id, "wait": grant.number})
+        log.info("a callback resumed the task", extra={"task_id": grant.key.task_id, "wait": wait.number})
         return Resumed()
     raise Conflict("other writers came first each time")
 
 
-def _resumed(head: Head, grant: CallbackGrant, message: Message, *, rules: Rules, now: datetime) -> Change:
-    said = message.but(task_id=grant.key.task_id, context_id=head.context_id)
-    return waits.resume(head, grant.number, TurnTrigger.CALLBACK, message=said, rules=rules, now=now)
+def _resumed(head: Head, wait: Wait, message: Message, *, rules: Rules, now: datetime) -> Change:
+    said = message.but(task_id=head.key.task_id, context_id=head.context_id)
+    return waits.resume(head, wait.number, TurnTrigger.CALLBACK, message=said, rules=rules, now=now)
 
 
-def _is_open(head: Head, number: int, now: datetime) -> bool:
-    return head.wait is not None and head.wait.number == number and now < head.wait.until
+def _open_wait(head: Head, grant: CallbackGrant, now: datetime) -> Wait | None:
+    """The wait that the grant opens. While a task waits, its fence is that of the run which parked it."""
+    is_open = head.wait is not None and head.fence == grant.fence and now < head.wait.until
+    return head.wait if is_open else None
 
 
 def _hash(secret: str) -> str:

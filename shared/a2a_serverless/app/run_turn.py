@@ -148,7 +148,7 @@ def _run(runner: Runner, head: Head) -> Outcome:
         tasks=runner.tasks,
         rules=runner.rules,
         clock=runner.clock,
-        callback_url=ours.noted(lambda: runner.callbacks.address(head.key, head.waits + 1)),
+        callback_url=ours.noted(lambda: runner.callbacks.address(head.key, head.fence)),
     )
     memory = ContextMemory(runner.contexts, head.key.scope, head.context_id)
     turn = _turn(runner, head, record, writer, ours.noted(memory.load))

@@ -25,7 +25,7 @@ class CallbackTable:
             {
                 **_key(grant_id),
                 "task": text(task_text(grant.key)),
-                "number": number(grant.number),
+                "fence": number(grant.fence),
                 "secret_hash": text(grant.secret_hash),
                 TTL_ATTRIBUTE: ttl(grant.expires_at),
             }
@@ -38,7 +38,7 @@ class CallbackTable:
         if item is None or expires_at is None or expires_at <= now:
             return None
         key = task_key(text_in(item, "task"))
-        return CallbackGrant(key, number_in(item, "number"), text_in(item, "secret_hash"), expires_at)
+        return CallbackGrant(key, number_in(item, "fence"), text_in(item, "secret_hash"), expires_at)
 
 
 def _key(grant_id: str) -> dict[str, Attribute]:

@@ -38,9 +38,7 @@ def check_question(question: Question, rules: Rules) -> None:
 def park(head: Head, question: Question, *, rules: Rules, now: datetime) -> Change:
     """End the turn with a question. A message that came meanwhile is taken at once by the next turn."""
     asked = status(_STATES[question.kind], now, question.message)
-    number = head.waits + 1
-    # A question that never waits takes its number along, so that its callback address does not open a later one.
-    ended = {"lease": None, "read_to": head.shown_to, "waits": number}
+    ended = {"lease": None, "read_to": head.shown_to}
     if head.has_unread:
         return advance(
             head,
@@ -53,13 +51,13 @@ def park(head: Head, question: Question, *, rules: Rules, now: datetime) -> Chan
             **ended,
         )
     wait = Wait(
-        number=number,
+        number=head.waits + 1,
         kind=question.kind,
         since=now,
         until=now + question.within,
         remind=question.remind,
     )
-    return advance(head, asked, rules=rules, now=now, wait=wait, wait_token="", **ended)
+    return advance(head, asked, rules=rules, now=now, wait=wait, waits=wait.number, wait_token="", **ended)
 
 
 def waits_with(head: Head, number: int) -> bool:

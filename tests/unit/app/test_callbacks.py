@@ -8,10 +8,11 @@ from a2a_serverless.agent import Turn
 from a2a_serverless.app.callbacks import Resumed, Void, check, use
 from a2a_serverless.app.cancel import cancel
 from a2a_serverless.app.expire import expire
+from a2a_serverless.app.run_turn import run_turn
 from a2a_serverless.core.head import Change, Head
 from a2a_serverless.errors import Conflict
 from a2a_serverless.types import Role, Task, TaskState
-from tests.unit.app.world import ALICE, World, agent_that
+from tests.unit.app.world import ALICE, WorkerDied, World, agent_that
 
 WITHIN = timedelta(hours=2)
 
@@ -203,6 +204,29 @@ def test_an_address_of_a_question_that_a_message_overtook_does_not_open_the_next
 
     assert outcome == Void()
     assert world.head(task).wait == wait
+
+
+def test_an_address_of_a_run_that_died_does_not_open_what_the_next_one_asked() -> None:
+    addresses: list[str] = []
+
+    def run(turn: Turn) -> None:
+        addresses.append(turn.callback_url())
+        if turn.attempt == 1:
+            raise WorkerDied
+        return turn.require_auth("approve 5,000 EUR")
+
+    world = World(agent_that(run))
+    task = world.send()
+    world.relay()
+    (turn,) = world.queues.turns
+    with pytest.raises(WorkerDied):
+        world.run()
+    world.clock.advance(world.rules.lease)
+    run_turn(world.runner, turn.key, turn.turn, redelivered=True)
+
+    assert world.post_callback(addresses[0], {"approved": True}) == Void()
+    assert world.head(task).state is TaskState.AUTH_REQUIRED
+    assert world.post_callback(addresses[1], {"approved": True}) == Resumed()
 
 
 def test_two_posts_at_once_resume_the_task_once(monkeypatch: pytest.MonkeyPatch) -> None:

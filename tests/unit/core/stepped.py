@@ -50,6 +50,7 @@ class Worker:
         self.number = 0
         """The turn and attempt it runs, once it runs one."""
         self.attempt = 0
+        self.fence = 0
         self.writer: TurnWriter | None = None
         self.came: Outcome | BaseException | None = None
         """What became of the delivery, once it is over."""
@@ -101,7 +102,7 @@ class Worker:
 
     def _watch(self, writer: TurnWriter, run: Callable[[], None]) -> None:
         self.writer = writer
-        self.number, self.attempt = writer.head.turn, writer.head.attempt
+        self.number, self.attempt, self.fence = writer.head.turn, writer.head.attempt, writer.head.fence
         run()
 
     def _act(self, turn: Turn) -> None:

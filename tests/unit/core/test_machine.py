@@ -103,7 +103,8 @@ class Deployment(RuleBasedStateMachine):
         self.sent: list[Accepted] = []
         self.newest: dict[TaskKey, Accepted] = {}
         """The send whose repeat is a retry."""
-        self.addresses: list[tuple[TaskKey, int, str]] = []
+        self.addresses: list[tuple[Worker, str]] = []
+        """Callback addresses, with the run that each was made by."""
         self.waits_ended: set[tuple[TaskKey, int]] = set()
         self.at_commit: list[Callable[[], object]] = []
         self.failures: list[bool] = []
@@ -543,12 +544,11 @@ class Deployment(RuleBasedStateMachine):
     def _post(self, which: int) -> None:
         if not self.addresses:
             return
-        key, number, address = self.addresses[which % len(self.addresses)]
-        wait = self._head(key).wait
+        worker, address = self.addresses[which % len(self.addresses)]
+        key, asked = worker.delivery.key, self.holder.get(worker.delivery.key)
         outcome = self.world.post_callback(address, {"posted": which})
         if isinstance(outcome, Resumed):
-            assert wait is not None
-            assert wait.number == number, "an address opened another wait"
+            assert worker is asked, "an address opened the wait of another run"
             self.accepted[key].append(self._record(key).task().history[-1].message_id)
 
     def _act(self, which: int, what: str) -> None:
@@ -624,8 +624,7 @@ class Deployment(RuleBasedStateMachine):
             case "ask":
                 turn.ask("well?", within=WAIT, remind=[timedelta(hours=4)])
             case "auth":
-                key, number = worker.delivery.key, self._head(worker.delivery.key).waits + 1
-                self.addresses.append((key, number, turn.callback_url()))
+                self.addresses.append((worker, turn.callback_url()))
                 turn.require_auth("approve", within=WAIT)
             case "raise":
                 raise RuntimeError("no")
