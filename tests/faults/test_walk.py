@@ -19,9 +19,9 @@ from .world import Present
 CHAOS: Final = int(os.environ.get("CHAOS", "0"))
 """0 for a share; else every single fault, and so many times twenty pairs of each life."""
 SEED: Final = int(os.environ.get("FAULTS_SEED", "1"))
-_SINGLES: Final = 9
+_SINGLES: Final = 18
 """Of each life, where not all are tried."""
-_PAIRS: Final = 2
+_PAIRS: Final = 4
 _CHAOS_PAIRS: Final = 20
 
 each_script: Final = pytest.mark.parametrize(
