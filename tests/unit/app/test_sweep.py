@@ -7,6 +7,7 @@ import pytest
 from a2a_serverless.agent import Agent, Turn
 from a2a_serverless.app import push_configs
 from a2a_serverless.app.cancel import cancel
+from a2a_serverless.app.notify import notify
 from a2a_serverless.app.run_turn import notice_cancel
 from a2a_serverless.app.sweep import LOOK_AGAIN, Stuck, Swept, stuck, sweep
 from a2a_serverless.core.delivery_outcome import Answer, Fault, NoAnswer
@@ -245,6 +246,33 @@ def test_a_retry_that_got_lost_is_sent_on_its_way() -> None:
         later(world)
 
     assert world.notify() == ["delivered"]
+
+
+def test_a_nudge_whose_sender_died_while_the_message_for_the_newest_change_was_lost_is_sent() -> None:
+    world = World(agent_that(asks_once))
+    task = world.send(hook=webhook(id=HOOK_ID))
+    world.settle()
+    (older,) = world.queues.nudges
+    world.send("42", task=task)
+    world.relay()
+    world.run()
+    dropped_by_the_stream(world)
+    world.queues.nudges = [older]
+
+    def dies() -> None:
+        world.post.meanwhile = lambda: None
+        raise OSError("the process is gone")
+
+    world.post.meanwhile = dies
+    with pytest.raises(OSError, match="gone"):
+        world.notify()
+    assert notify(world.notifier, older.key, older.config_id, older.seq) == "carried"
+
+    for _ in range(3):
+        later(world)
+
+    assert "delivered" in world.notify()
+    assert world.post.came[-1].head.state is TaskState.COMPLETED
 
 
 def test_a_stuck_task_is_told_of_once_and_not_a_second_time_as_untold() -> None:

@@ -28,6 +28,7 @@ from a2a_serverless.app.read import get
 from a2a_serverless.app.send import SendRequest, send
 from a2a_serverless.app.sweep import sweep
 from a2a_serverless.core.delivery_outcome import Answer, Fault, NoAnswer, Outcome
+from a2a_serverless.core.delivery_state import DeliveryState
 from a2a_serverless.core.head import Change, Head, Record, Rules
 from a2a_serverless.core.push import WireVersion
 from a2a_serverless.errors import (
@@ -138,7 +139,7 @@ class Deployment(RuleBasedStateMachine):
             self.settle_everything()
             self.nobody_is_stuck()
             self.every_message_was_read_or_its_task_ended()
-            self.every_partner_knows()
+            self.every_partner_knows_or_will()
             self.deadlines_pass()
             self.rules_hold()
         finally:
@@ -386,14 +387,23 @@ class Deployment(RuleBasedStateMachine):
             assert read == texts[: len(read)], f"accepted {texts}, read {read}"
             assert head.is_over or read == texts, f"accepted {texts}, read {read}"
 
+    def every_partner_knows_or_will(self) -> None:
+        """Where the task stands, unless he asked not to; a retry that is due later may have been lost until then."""
+        for key, config, state, seq in self._uninformed():
+            will = state.pending is not None and self.world.tasks.due_at(key) is not None
+            assert will, f"{config} knows {state.settled_seq} of {seq}"
+
     def every_partner_knows(self) -> None:
-        """Where the task stands, unless he asked not to."""
-        for key in self.accepted:
-            head = self._head(key)
-            for config in head.push:
-                state = self.world.tasks.delivery(key, config)
-                knows = state.settled_seq >= head.nudge_seq or state.disabled is not None
-                assert knows, f"{config} knows {state.settled_seq} of {head.nudge_seq}"
+        """Where the task stands."""
+        assert not self._uninformed()
+
+    def _uninformed(self) -> list[tuple[TaskKey, str, DeliveryState, int]]:
+        states = [
+            (key, config, self.world.tasks.delivery(key, config), self._head(key).nudge_seq)
+            for key in self.accepted
+            for config in self._head(key).push
+        ]
+        return [told for told in states if told[2].settled_seq < told[3] and told[2].disabled is None]
 
     def deadlines_pass(self) -> None:
         """No execution reached its deadline: the sweep alone ends every wait, and then every task has ended."""
