@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -42,8 +41,8 @@ def test_tasks_that_ask_outlive_a_power_cut_and_their_answers_complete_them(
     """I07: tasks, histories and webhooks are there; each is answered, and each partner is told."""
     finished = caller.send("echo before")
     deadline = caller.send("expire 8", push={"url": told.url})
-    with ThreadPoolExecutor(max_workers=4) as pool:
-        asked = list(pool.map(lambda _: caller.send("ask", push={"url": told.url}), range(MANY)))
+    asked = [caller.begin("ask", push={"url": told.url}) for _ in range(MANY)]
+    asked = [caller.until(task["id"], "INPUT_REQUIRED") for task in asked]
     working = caller.begin("wait 1")
 
     restartable.kill()
@@ -54,10 +53,10 @@ def test_tasks_that_ask_outlive_a_power_cut_and_their_answers_complete_them(
         assert seen(caller.get(task["id"])) == seen(task)
         (config,) = caller.rpc("ListTaskPushNotificationConfigs", {"taskId": task["id"]})["configs"]
         assert config["url"] == told.url
-    with ThreadPoolExecutor(max_workers=4) as pool:
-        done = list(pool.map(lambda task: caller.send("42", task=task["id"]), asked))
-    assert {(state(task), text_of(task["artifacts"][0])) for task in done} == {("COMPLETED", "42")}
-    for task in done:
+        caller.begin("42", task=task["id"])
+    for task in asked:
+        done = caller.until(task["id"])
+        assert (state(done), text_of(done["artifacts"][0])) == ("COMPLETED", "42")
         told.told_of(task["id"], "TASK_STATE_COMPLETED", seconds=60)
     assert state(caller.until(working["id"], seconds=90)) == "COMPLETED"
     assert state(caller.until(deadline["id"], seconds=60)) == "FAILED"

@@ -138,9 +138,18 @@ class PythonWorker:
 
     def warm(self) -> None:
         """Start the process when there is none, so that the next invocation finds it."""
+        self.start("none")
+
+    def start(self, request_id: str) -> Failed | None:
+        """Start the process when there is none; what went wrong, if it did."""
         with self._lock:
-            if self.pid is None and isinstance(started := self._start("none"), _Pipes):
-                self._pipes = started
+            if self.pid is not None:
+                return None
+            started = self._start(request_id)
+            if isinstance(started, Failed):
+                return started
+            self._pipes = started
+            return None
 
     def kill(self) -> None:
         """End the process, as the end of an environment does."""

@@ -5,11 +5,13 @@ waits 50 ms for log lines after each invocation and starts one interpreter per c
 """
 
 import logging
+import os
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 from a2a_serverless.local.patches.loop import on_loop
 from a2a_serverless.local.patches.roles import RoleGate
@@ -30,16 +32,25 @@ _PATIENCE_SECONDS = 0.5
 short work is done by a few, and work that sleeps for long does not hold up the rest."""
 
 
+_STARTS = threading.BoundedSemaphore(os.cpu_count() or 1)
+"""Environments that start at the same time, of all functions: a start is a second of work for one core, and a crowd of
+them would only make each other late, up to the time that a start may take."""
+
+
 class Gate:
-    """Lets so many invocations of a function in at a time, and slowly more when they stay for long."""
+    """Lets so many invocations of a function in at a time, and slowly more when they stay for long.
+
+    While one of its environments starts there are no more: what waits then is late for that, not for want of one.
+    """
 
     def __init__(self, usual: int) -> None:
         self._usual = usual
         self._running = 0
+        self._starting = 0
         self._grown_at = 0.0
         self._changed = threading.Condition()
 
-    def __enter__(self) -> None:
+    def __enter__(self) -> Self:
         patient_until = time.monotonic() + _PATIENCE_SECONDS
         with self._changed:
             while self._running >= self._usual and not self._may_grow(patient_until):
@@ -47,16 +58,30 @@ class Gate:
             if self._running >= self._usual:
                 self._grown_at = time.monotonic()
             self._running += 1
+        return self
 
     def __exit__(self, *_: object) -> None:
         with self._changed:
             self._running -= 1
             self._changed.notify()
 
+    @contextmanager
+    def starting(self) -> Iterator[None]:
+        """A while in which an environment starts, once it is its turn."""
+        with self._changed:
+            self._starting += 1
+        try:
+            with _STARTS:
+                yield
+        finally:
+            with self._changed:
+                self._starting -= 1
+                self._grown_at = time.monotonic()
+
     def _may_grow(self, patient_until: float) -> bool:
         now = time.monotonic()
         rested = now >= patient_until and now >= self._grown_at + _PATIENCE_SECONDS
-        return rested and self._running < MOST_WORKERS
+        return rested and not self._starting and self._running < MOST_WORKERS
 
 
 @dataclass(frozen=True)
@@ -133,11 +158,16 @@ def patch(host: Host, gate: RoleGate, *, workers_per_function: int) -> Workers:
         config = func.get("config") or func
         if not str(config.get("Runtime", "")).startswith("python"):
             return execute_other(func, event, request_id)  # type: ignore[no-any-return]
-        with gates.of(config["FunctionArn"]):
+        with gates.of(config["FunctionArn"]) as gate_of_function:
             worker, _ = service.acquire_worker(
                 config["FunctionName"], config, func["code_zip"], qualifier=config.get("Version", "$LATEST")
             )
             try:
+                if worker.pid is None:
+                    with gate_of_function.starting():
+                        failed = worker.start(request_id)
+                    if failed:
+                        return _as_ministack(failed)
                 trace = service._xray_trace_id_for_invocation(config)
                 return _as_ministack(worker.invoke(event, request_id, trace_id=trace))
             finally:
