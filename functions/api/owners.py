@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from a2a_serverless.app.host import everybody_wants
+from a2a_serverless.core.registration import Refused
 from a2a_serverless.errors import InvalidParams
-from a2a_serverless.webhook.policy import Refused
 from a2a_serverless.webhook.url import WebhookUrl, check_url
 from functions import wiring
 

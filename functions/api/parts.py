@@ -10,12 +10,12 @@ from a2a_serverless.app.host import Host
 from a2a_serverless.aws.callback_table import CallbackTable
 from a2a_serverless.aws.queues import SqsNudges
 from a2a_serverless.aws.sealing import KmsSealer
+from a2a_serverless.core.registration import Refused
 from a2a_serverless.errors import InvalidParams
 from a2a_serverless.protocol.authentication import Anonymous, Authenticator
 from a2a_serverless.protocol.callback_door import CallbackDoor
 from a2a_serverless.protocol.service import Service
 from a2a_serverless.webhook.keys import PublicKey, jwks_document
-from a2a_serverless.webhook.policy import Refused
 from a2a_serverless.webhook.url import check_url
 from functions import signing, wiring
 from functions.api import owners

@@ -10,13 +10,11 @@ from a2a_serverless.app.retry import change_task
 from a2a_serverless.core.advance import advance
 from a2a_serverless.core.head import Change, Head, Rules
 from a2a_serverless.core.push import PushConfig, PushSecrets, WireVersion
+from a2a_serverless.core.registration import Authentication, Refused, check_authentication, check_token
 from a2a_serverless.errors import InvalidParams, PushNotificationNotSupported, TaskNotFound
 from a2a_serverless.types import Caller, TaskKey, TaskPushNotificationConfig
 
 _ID: Final = re.compile(r"[A-Za-z0-9._~-]{1,128}")
-_CREDENTIALS: Final = re.compile(r"[A-Za-z0-9\-._~+/]+=*")
-_TOKEN: Final = re.compile(r"[\x21-\x7e]{1,512}")
-_SCHEMES: Final = {"bearer": "Bearer", "basic": "Basic"}
 
 
 def check(host: Host, wanted: TaskPushNotificationConfig) -> None:
@@ -36,17 +34,14 @@ def check(host: Host, wanted: TaskPushNotificationConfig) -> None:
 
 
 def _check_secrets(wanted: TaskPushNotificationConfig) -> None:
-    if wanted.token and not _TOKEN.fullmatch(wanted.token):
-        raise InvalidParams.of("token", "at most 512 visible ASCII characters")
-    authentication = wanted.authentication
-    if authentication is None:
-        return
-    if authentication.scheme.lower() not in _SCHEMES:
-        raise InvalidParams.of("authentication.scheme", "must be Bearer or Basic")
-    if not authentication.credentials:
-        return
-    if len(authentication.credentials) > 4096 or not _CREDENTIALS.fullmatch(authentication.credentials):
-        raise InvalidParams.of("authentication.credentials", "must be a token68 (RFC 7235) of at most 4096 characters")
+    for checked in (_authentication(wanted), check_token(wanted.token or None)):
+        if isinstance(checked, Refused):
+            raise InvalidParams.of(checked.field, checked.wanted)
+
+
+def _authentication(wanted: TaskPushNotificationConfig) -> Authentication | Refused | None:
+    brought = wanted.authentication
+    return check_authentication(brought.scheme, brought.credentials) if brought else None
 
 
 def prepared(
@@ -63,11 +58,11 @@ def prepared(
     `unnamed` is the id of one that has none. Clients of 0.3 know one config per task, named like it, unless they name
     it themselves.
     """
-    scheme = _SCHEMES[wanted.authentication.scheme.lower()] if wanted.authentication else ""
+    authentication = _authentication(wanted)
     return PushConfig(
         id=wanted.id or (key.task_id if version is WireVersion.V0_3 else unnamed),
         url=host.check_url(wanted.url),
-        scheme=scheme,
+        scheme=authentication.scheme if isinstance(authentication, Authentication) else "",
         has_token=bool(wanted.token),
         wire_version=version,
         created_at=now,
@@ -86,8 +81,8 @@ def store(host: Host, key: TaskKey, config: PushConfig, wanted: TaskPushNotifica
 def _secrets(wanted: TaskPushNotificationConfig | None) -> PushSecrets:
     if wanted is None:
         return PushSecrets()
-    credentials = wanted.authentication.credentials if wanted.authentication else ""
-    return PushSecrets(credentials=credentials, token=wanted.token)
+    credentials = wanted.authentication.credentials if wanted.authentication else None
+    return PushSecrets(credentials=credentials or "", token=wanted.token)
 
 
 def check_room(head: Head, config: PushConfig, rules: Rules) -> None:

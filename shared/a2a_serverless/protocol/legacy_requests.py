@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StrictBool, StrictStr, model_validator
 
+from a2a_serverless.core.registration import SCHEMES
 from a2a_serverless.protocol import requests as v1
 from a2a_serverless.protocol.requests import HistoryLength, Required
 from a2a_serverless.types import (
@@ -105,10 +106,10 @@ class LegacyMessage(A2AModel):
 
 
 class LegacyAuthentication(A2AModel):
-    """What the receiver of a webhook expects. 1.0 knows one scheme, so the first counts."""
+    """What the receiver of a webhook expects. 1.0 knows one scheme, so the first that we can send counts."""
 
     schemes: tuple[StrictStr, ...] = ()
-    credentials: StrictStr = ""
+    credentials: StrictStr | None = None
 
     @model_validator(mode="after")
     def _a_scheme_for_credentials(self) -> "LegacyAuthentication":
@@ -118,7 +119,10 @@ class LegacyAuthentication(A2AModel):
 
     def upgraded(self) -> AuthenticationInfo | None:
         """The authentication in 1.0; none without a scheme."""
-        return AuthenticationInfo(scheme=self.schemes[0], credentials=self.credentials) if self.schemes else None
+        if not self.schemes:
+            return None
+        sendable = [scheme for scheme in self.schemes if scheme.lower() in SCHEMES]
+        return AuthenticationInfo(scheme=[*sendable, *self.schemes][0], credentials=self.credentials)
 
 
 class LegacyPushConfig(A2AModel):

@@ -9,7 +9,7 @@ class AuthenticationInfo(A2AModel):
     """Credentials that the receiver of a webhook expects: an IANA scheme name and what follows it."""
 
     scheme: StrictStr
-    credentials: StrictStr = ""
+    credentials: StrictStr | None = None
 
 
 class TaskPushNotificationConfig(A2AModel):

@@ -13,15 +13,3 @@ class WebhookPolicy:
     """Dial IPv6 too. Off by default: it shuts out every trick that hides an IPv4 address in an IPv6 one."""
     own_hosts: frozenset[str] = frozenset()
     """Host names of this deployment, lower case: a nudge to ourselves is a loop or a way in."""
-
-
-@dataclass(frozen=True, slots=True)
-class Refused:
-    """A part of a registration that is not taken."""
-
-    field: str
-    """The member of the config, as the specification names it."""
-    reason: str
-    """One word for logs and tests."""
-    wanted: str
-    """What would be right, for the developer at the other end."""

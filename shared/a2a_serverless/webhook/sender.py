@@ -7,10 +7,10 @@ from datetime import datetime
 from a2a_serverless.app.attempt import NudgeToSend, Sent
 from a2a_serverless.core.delivery_outcome import Fault, NoAnswer
 from a2a_serverless.core.push import PushConfig, PushSecrets
+from a2a_serverless.core.registration import Authentication, NotificationToken, Refused
 from a2a_serverless.types import Owner
-from a2a_serverless.webhook.credentials import Authentication, NotificationToken
 from a2a_serverless.webhook.dial import Dialler
-from a2a_serverless.webhook.policy import Refused, WebhookPolicy
+from a2a_serverless.webhook.policy import WebhookPolicy
 from a2a_serverless.webhook.seen import seen
 from a2a_serverless.webhook.sign import HmacSecret
 from a2a_serverless.webhook.url import WebhookUrl, check_url

@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 from urllib.parse import urlsplit
 
-from a2a_serverless.webhook.policy import Refused, WebhookPolicy
+from a2a_serverless.core.registration import Refused
+from a2a_serverless.webhook.policy import WebhookPolicy
 
 LONGEST_URL: Final = 2048
 PORTS: Final = frozenset({443, 8443})

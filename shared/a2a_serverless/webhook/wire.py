@@ -11,8 +11,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from a2a_serverless.core.delivery import NUDGE_EXTENSION_URI
 from a2a_serverless.core.push import WireVersion
+from a2a_serverless.core.registration import Authentication, NotificationToken
 from a2a_serverless.types import JsonObject, TaskState, compact_json, timestamp_text
-from a2a_serverless.webhook.credentials import Authentication, NotificationToken
 from a2a_serverless.webhook.exchange import Request
 from a2a_serverless.webhook.sign import (
     HmacSecret,

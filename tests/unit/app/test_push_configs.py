@@ -59,7 +59,7 @@ def test_secrets_are_sealed_for_this_task_and_webhook_and_never_shown() -> None:
 
     assert all(config == shown[0] for config in shown)
     assert shown[0].authentication is not None
-    assert (shown[0].authentication.scheme, shown[0].authentication.credentials, shown[0].token) == ("Basic", "", "")
+    assert (shown[0].authentication.scheme, shown[0].authentication.credentials, shown[0].token) == ("Basic", None, "")
     stored = world.tasks.config(world.key(task), "mine")
     assert stored is not None
     assert world.sealer.open(stored.sealed, world.key(task), "mine") == PushSecrets("dXNlcg==", "tok-1")
@@ -189,6 +189,8 @@ def test_p09_a_task_has_a_bounded_number_of_webhooks_and_the_earlier_ones_stay()
         (webhook(token="with space"), "token"),
         (webhook(token="ü"), "token"),
         (webhook(authentication={"scheme": "", "credentials": "x"}), "authentication.scheme"),
+        (webhook(authentication={"scheme": "Basic"}), "authentication.credentials"),
+        (webhook(authentication={"scheme": "Bearer", "credentials": ""}), "authentication.credentials"),
         (webhook(authentication={"scheme": "Bearer", "credentials": "a b"}), "authentication.credentials"),
         (webhook(authentication={"scheme": "Bearer", "credentials": "a\nb"}), "authentication.credentials"),
         (webhook(authentication={"scheme": "Bearer", "credentials": "x" * 5000}), "authentication.credentials"),

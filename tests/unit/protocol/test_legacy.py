@@ -153,7 +153,7 @@ def test_tasks_are_read_and_cancelled() -> None:
 def test_a_config_is_set_and_found_as_old_clients_do() -> None:
     door = Door()
     task = sent(door, "ask")["id"]
-    config = {**HOOK, "token": "t", "authentication": {"schemes": ["Bearer", "Basic"], "credentials": "s"}}
+    config = {**HOOK, "token": "t", "authentication": {"schemes": ["Digest", "Bearer", "Basic"], "credentials": "s"}}
 
     made = door.legacy("tasks/pushNotificationConfig/set", {"taskId": task, "pushNotificationConfig": config})
 

@@ -18,9 +18,10 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
 
+from a2a_serverless.core.registration import Refused
 from a2a_serverless.webhook.dial import Dialler, trust
 from a2a_serverless.webhook.exchange import Limits, Request
-from a2a_serverless.webhook.policy import Refused, WebhookPolicy
+from a2a_serverless.webhook.policy import WebhookPolicy
 from a2a_serverless.webhook.url import WebhookUrl, check_url
 
 PUBLIC = "93.184.216.34"

@@ -7,8 +7,8 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from a2a_serverless.core.push import WireVersion
+from a2a_serverless.core.registration import Authentication, NotificationToken
 from a2a_serverless.types import TaskState
-from a2a_serverless.webhook.credentials import Authentication, NotificationToken
 from a2a_serverless.webhook.sign import HmacSecret, KeyRing, signing_key
 from a2a_serverless.webhook.wire import OutgoingNudge, Receiver, Sender, Signed, build
 from tests.unit.webhook.loopback import url_of

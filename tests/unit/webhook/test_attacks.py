@@ -29,10 +29,10 @@ from a2a_serverless.core.delivery_outcome import (
     Verdict,
 )
 from a2a_serverless.core.delivery_state import DeliveryState, GiveUp, NextStep, PendingNudge, RetryAt
-from a2a_serverless.webhook.credentials import check_authentication, check_token
+from a2a_serverless.core.registration import Refused, check_authentication, check_token
 from a2a_serverless.webhook.exchange import Exchange
 from a2a_serverless.webhook.http1 import BODY_LIMIT
-from a2a_serverless.webhook.policy import Refused, WebhookPolicy
+from a2a_serverless.webhook.policy import WebhookPolicy
 from a2a_serverless.webhook.url import check_url
 from tests.unit.webhook.loopback import (
     IMPATIENCE,

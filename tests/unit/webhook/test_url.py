@@ -8,7 +8,8 @@ import urllib3
 from hypothesis import given
 from hypothesis import strategies as st
 
-from a2a_serverless.webhook.policy import Refused, WebhookPolicy
+from a2a_serverless.core.registration import Refused
+from a2a_serverless.webhook.policy import WebhookPolicy
 from a2a_serverless.webhook.url import WebhookUrl, check_url
 from tests.unit.webhook.loopback import LOCAL, STRICT
 

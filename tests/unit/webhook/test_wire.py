@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from a2a_serverless.core.delivery import NUDGE_EXTENSION_URI
 from a2a_serverless.core.push import WireVersion
+from a2a_serverless.core.registration import Authentication, NotificationToken
 from a2a_serverless.types import TaskState
-from a2a_serverless.webhook.credentials import Authentication, NotificationToken
 from a2a_serverless.webhook.sign import HmacSecret, ed25519_key, signing_key
 from a2a_serverless.webhook.wire import OutgoingNudge, content_digest, nudge_body
 from tests.unit.webhook.signing import ISSUER, NOW, SECRET, URL, built, der, headers_of, key_ring, nudge, sender

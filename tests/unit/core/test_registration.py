@@ -4,13 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from a2a_serverless.webhook.credentials import (
+from a2a_serverless.core.registration import (
     Authentication,
     NotificationToken,
+    Refused,
     check_authentication,
     check_token,
 )
-from a2a_serverless.webhook.policy import Refused
 
 
 @given(st.text(max_size=10) | st.sampled_from(["Bearer", "basic"]), st.text(max_size=30))
@@ -20,7 +20,7 @@ def test_what_is_taken_is_one_header_value(scheme: str, credentials: str) -> Non
     if isinstance(checked, Authentication):
         assert checked.header.isascii()
         assert checked.header.isprintable()
-        assert checked.header == f"{scheme} {credentials}"
+        assert checked.header == f"{scheme.capitalize()} {credentials}"
 
 
 @given(st.text(max_size=30))
@@ -41,7 +41,7 @@ def test_a_token_that_is_taken_is_one_header_value(token: str) -> None:
         ("", "x", "authentication.scheme"),
         (None, "x", "authentication.scheme"),
         ("Bearer ", "x", "authentication.scheme"),
-        ("Bearer", None, "authentication.credentials"),
+        ("Basic", None, "authentication.credentials"),
         ("Bearer", "", "authentication.credentials"),
         ("Bearer", "a b", "authentication.credentials"),
         ("Bearer", "a\n", "authentication.credentials"),
@@ -72,6 +72,10 @@ def test_limits_are_inclusive() -> None:
 def test_a_config_may_bring_nothing() -> None:
     assert check_authentication(None, None) is None
     assert check_token(None) is None
+
+
+def test_a_receiver_of_our_own_bearer_brings_no_credentials() -> None:
+    assert check_authentication("bearer", None) == Authentication("Bearer")
 
 
 def test_printing_shows_no_secret() -> None:
