@@ -169,7 +169,7 @@ class Turn:
     ) -> None:
         """End the turn with a question: INPUT_REQUIRED until the answer, at most `within` (a week if it is not given).
 
-        `remind` are times after the question at which the caller's webhooks are told of it again.
+        `remind` are times after the question at which the caller's webhooks are told of it again, at most 99.
         """
         self._end(self._question(WaitKind.INPUT, question, within, remind))
 

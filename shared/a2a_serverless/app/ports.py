@@ -72,7 +72,6 @@ class Listed:
     key: TaskKey
     context_id: str
     status: TaskStatus
-    metadata_seq: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from types_boto3_stepfunctions.client import SFNClient
 
 _OVER_ALREADY: Final = frozenset({"TaskTimedOut", "TaskDoesNotExist", "InvalidToken"})
-_MOST_WAITS: Final = 100
-"""What the machine takes: the deadline and 99 reminders."""
 
 
 class StepFunctionsWaits:
@@ -70,7 +68,7 @@ def seconds_between(wait: Wait, *, now: datetime) -> list[int]:
     moments = [wait.since + after for after in wait.remind]
     due = [math.ceil((moment - now).total_seconds()) for moment in moments if moment > now]
     deadline = max(1, math.ceil((wait.until - now).total_seconds()))
-    reminders = sorted({seconds for seconds in due if 0 < seconds < deadline})[: _MOST_WAITS - 1]
+    reminders = sorted({seconds for seconds in due if 0 < seconds < deadline})
     stops = [0, *reminders, deadline]
     return [later - earlier for earlier, later in itertools.pairwise(stops)]
 

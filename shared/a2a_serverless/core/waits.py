@@ -2,12 +2,16 @@
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Final
 
 from a2a_serverless.core.advance import advance, status
 from a2a_serverless.core.head import Change, Head, Rules, TurnTrigger, Wait, WaitKind
 from a2a_serverless.core.journal import Spoken
 from a2a_serverless.errors import IllegalChange
 from a2a_serverless.types import Message, Part, Role, TaskState, timestamp_text
+
+MOST_REMINDERS: Final = 99
+"""Of one wait: with its deadline, what the state machine takes."""
 
 _STATES = {WaitKind.INPUT: TaskState.INPUT_REQUIRED, WaitKind.AUTH: TaskState.AUTH_REQUIRED}
 
@@ -26,13 +30,15 @@ def check_question(question: Question, rules: Rules) -> None:
     """Refuse a wait that cannot be held.
 
     Raises:
-        ValueError: it is not positive, longer than an execution may live, or has reminders out of order.
+        ValueError: it is not positive, longer than an execution may live, or has reminders out of order or too many.
     """
     if not timedelta(0) < question.within <= rules.longest_wait:
         raise ValueError(f"within must be more than nothing and at most {rules.longest_wait.days} days")
     ordered = tuple(sorted(set(question.remind)))
     if ordered != question.remind or any(not timedelta(0) < at < question.within for at in ordered):
         raise ValueError("remind must be ascending times after the question and before its deadline")
+    if len(question.remind) > MOST_REMINDERS:
+        raise ValueError(f"remind may have at most {MOST_REMINDERS} times, and has {len(question.remind)}")
 
 
 def park(head: Head, question: Question, *, rules: Rules, now: datetime) -> Change:

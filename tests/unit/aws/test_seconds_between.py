@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from a2a_serverless.aws.waits import seconds_between
 from a2a_serverless.core.head import Wait, WaitKind
+from a2a_serverless.core.waits import MOST_REMINDERS
 from tests.fakes import START
 
 
@@ -41,7 +42,7 @@ def test_each_is_counted_from_the_one_before(given_: Wait, late: float, expected
 
 @given(
     st.floats(0.01, 10**7),
-    st.lists(st.floats(0.001, 10**7), max_size=150).map(sorted),
+    st.lists(st.floats(0.001, 10**7), max_size=MOST_REMINDERS).map(sorted),
     st.floats(0, 10**7),
 )
 def test_nothing_comes_early_and_the_deadline_is_always_last(within: float, remind: list[float], late: float) -> None:
@@ -51,5 +52,5 @@ def test_nothing_comes_early_and_the_deadline_is_always_last(within: float, remi
     seconds = seconds_between(asked, now=now)
 
     assert all(second >= 1 for second in seconds)
-    assert len(seconds) <= 100
+    assert len(seconds) <= MOST_REMINDERS + 1
     assert asked.until <= now + timedelta(seconds=sum(seconds)) < max(asked.until, now) + timedelta(seconds=1.001)

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from a2a_serverless.core.head import Rules, TurnTrigger, Wait, WaitKind
-from a2a_serverless.core.waits import Question, check_question, expire, park, resume
+from a2a_serverless.core.waits import MOST_REMINDERS, Question, check_question, expire, park, resume
 from a2a_serverless.errors import IllegalChange
 from a2a_serverless.types import TaskState
 from tests.fakes import START
@@ -48,6 +48,14 @@ def test_a_question_parks_its_task_with_a_deadline_and_reminders(kind: WaitKind,
 def test_a_wait_that_cannot_be_held_is_refused(wrong: Question) -> None:
     with pytest.raises(ValueError, match=r"within|remind"):
         check_question(wrong, RULES)
+
+
+def test_more_reminders_than_a_wait_can_hold_are_refused_in_words() -> None:
+    too_many = [timedelta(minutes=minute) for minute in range(1, MOST_REMINDERS + 2)]
+
+    with pytest.raises(ValueError, match="remind may have at most 99 times, and has 100"):
+        check_question(question(HOUR * 3, *too_many), RULES)
+    check_question(question(HOUR * 3, *too_many[1:]), RULES)
 
 
 @pytest.mark.parametrize("right", [question(), question(timedelta(days=30)), question(HOUR * 3, HOUR, HOUR * 2)])
