@@ -15,10 +15,12 @@ from a2a_serverless.aws.endpoint_table import EndpointTable
 from a2a_serverless.aws.queues import SqsDeadLetters, SqsNudges
 from a2a_serverless.aws.schedules import ScheduledNudges
 from a2a_serverless.aws.sealing import KmsSealer
+from a2a_serverless.aws.webhook_secrets import WebhookSecrets
 from a2a_serverless.core.delivery_schedule import JITTER
+from a2a_serverless.types import Owner
 from a2a_serverless.webhook.dial import Dialler, trust
 from a2a_serverless.webhook.sender import WebhookSender
-from a2a_serverless.webhook.sign import KeyRing, signing_key
+from a2a_serverless.webhook.sign import HmacSecret, KeyRing, signing_key
 from a2a_serverless.webhook.wire import Sender
 from functions import signing, wiring
 
@@ -80,7 +82,19 @@ def _made(_period: int) -> WebhookSender:
         dialler=_dialler(),
         identity=Sender(issuer=issuer, keys=_ring(), user_agent=wiring.USER_AGENT),
         policy=wiring.webhook_policy(),
+        secrets_of=_secrets_of,
     )
+
+
+def _secrets_of(owner: Owner) -> tuple[HmacSecret, ...]:
+    return _known_secrets(owner, int(time.monotonic()) // _RING_SECONDS)
+
+
+@lru_cache(maxsize=1024)
+def _known_secrets(owner: Owner, _period: int) -> tuple[HmacSecret, ...]:
+    """What the owner was issued, as of some minutes ago: a nudge does not cost a read for it."""
+    known = WebhookSecrets(wiring.table(), wiring.clients.kms, wiring.settings().sealing_key)
+    return tuple(map(HmacSecret.parse, known.good(owner, now=wiring.clock())))
 
 
 def _ring() -> KeyRing:

@@ -21,6 +21,7 @@ from a2a_serverless.aws.queues import SqsNudges, SqsTurns
 from a2a_serverless.aws.signing_keys import KeyTable
 from a2a_serverless.aws.table import Table
 from a2a_serverless.aws.task_table import TaskTable
+from a2a_serverless.aws.webhook_secrets import WebhookSecrets
 from a2a_serverless.cli.refusal import Refusal
 from a2a_serverless.errors import A2AError
 from a2a_serverless.local.clone import NoCloneError, announced, repository_root
@@ -86,6 +87,11 @@ class Deployment:
     def keys(self) -> KeyTable:
         """The keys that nudges are signed with."""
         return KeyTable(self._table)
+
+    @cached_property
+    def webhook_secrets(self) -> WebhookSecrets:
+        """The Standard Webhooks secrets that callers were issued."""
+        return WebhookSecrets(self._table, self.client("kms"), self.outputs["SealingKey"])
 
     @cached_property
     def turns(self) -> SqsTurns:

@@ -84,6 +84,11 @@ def _add_operations(commands: "argparse._SubParsersAction[argparse.ArgumentParse
     keys = _operation(commands, "rotate-keys", "publish the next signing keys, to sign with in a day")
     keys.add_argument("--compromised", action="store_true", help="sign with them at once, and publish the old no more")
     keys.set_defaults(run=_rotate_keys)
+    secret = _operation(commands, "webhook-secret", "issue a Standard Webhooks secret for the webhooks of a caller")
+    secret.add_argument("--subject", required=True, help="whose webhooks: the subject of the caller's token")
+    secret.add_argument("--tenant", default="", help="the tenant of the subject")
+    secret.add_argument("--revoke", action="store_true", help="take back all that were issued, and issue none")
+    secret.set_defaults(run=_webhook_secret)
 
 
 def _operation(
@@ -136,6 +141,12 @@ def _rotate_keys(told: argparse.Namespace) -> int:
     from a2a_serverless.cli import keys
 
     return keys.rotate(told)
+
+
+def _webhook_secret(told: argparse.Namespace) -> int:
+    from a2a_serverless.cli import webhook_secret
+
+    return webhook_secret.issue_or_revoke(told)
 
 
 def _minutes(text: str) -> int:

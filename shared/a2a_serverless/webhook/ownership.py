@@ -4,7 +4,6 @@ Without it anybody can point nudges at somebody else's server; with it that serv
 """
 
 import hmac
-import re
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote
@@ -20,9 +19,7 @@ COMPARED: Final = 128
 
 @dataclass(frozen=True, slots=True)
 class Consented:
-    """The address takes our webhooks; `per_minute` at most, or as many as come (None)."""
-
-    per_minute: int | None = None
+    """The address takes our webhooks. How many a minute is for its answers to say, by 429 and Retry-After."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +70,7 @@ def ask_by_options(dialler: Dialler, url: WebhookUrl, *, origin: str, user_agent
     exchange = dialler.send(Request(method="OPTIONS", url=url, headers=headers))
     match exchange.outcome:
         case Answer(status=status) if 200 <= status <= 299 and _allows(exchange, origin):
-            return Consented(_rate(exchange.headers.get("webhook-allowed-rate", "")))
+            return Consented()
         case Answer(status=status):
             return Declined(f"must answer OPTIONS with WebHook-Allowed-Origin: {origin}; answered {status} without it")
         case NoAnswer(fault=fault):
@@ -82,8 +79,3 @@ def ask_by_options(dialler: Dialler, url: WebhookUrl, *, origin: str, user_agent
 
 def _allows(exchange: Exchange, origin: str) -> bool:
     return exchange.headers.get("webhook-allowed-origin", "").lower() in {"*", origin.lower()}
-
-
-def _rate(header: str) -> int | None:
-    """A whole number of requests a minute; `*`, and what is no such number, set no limit."""
-    return int(header) if re.fullmatch("[1-9][0-9]{0,8}", header) else None
