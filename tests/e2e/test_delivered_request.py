@@ -86,10 +86,7 @@ def test_none_of_them_takes_another_body(captured: Captured) -> None:
 
 
 def test_the_sdk_of_the_line_it_was_registered_with_reads_the_body(captured: Captured, driver: Driver) -> None:
-    python = (
-        repository_root() / ".venv-sdk03" / "bin" / "python" if driver.sdk.version == "0.3" else PYTHON[0].command[0]
-    )
-    program = {"0.3": READ_BY_03, "1.0": READ_BY_10}[driver.sdk.version]
+    python, program = driver.sdk.command[0], {"0.3": READ_BY_03, "1.0": READ_BY_10}[driver.sdk.version]
 
     read = subprocess.run([python, "-c", program], input=captured.body, capture_output=True, check=True)
 
