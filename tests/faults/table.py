@@ -9,7 +9,7 @@ from typing import Any, Final
 import ministack.services.dynamodb as engine  # type: ignore[import-untyped]  # ships no types
 from botocore.exceptions import ClientError
 
-from a2a_serverless.aws.settings import HEAD, PARTITION_KEY, SORT_KEY
+from a2a_serverless.aws.settings import DUE_INDEX_SORT, HEAD, PARTITION_KEY, SORT_KEY
 from tests.integration.aws.conftest import make_table
 
 from .plan import Faults
@@ -31,6 +31,8 @@ class DynamoDB:
         """What its stream carries: records of heads, as Lambda hands them on."""
         self.records: list[Object] = []
         """All of them that ever were."""
+        self.due: dict[str, str] = {}
+        """When the sweep is to look at each task: what is in its index."""
         self._seen = 0
         engine._delete_table({"TableName": TABLE})
         make_table(_Clients, TABLE)
@@ -62,6 +64,13 @@ class DynamoDB:
             if record["dynamodb"]["Keys"][SORT_KEY]["S"] == HEAD:
                 self.stream.append(record)
                 self.records.append(record)
+                self._follow_index(record["dynamodb"])
+
+    def _follow_index(self, images: Object) -> None:
+        task, due = images["Keys"][PARTITION_KEY]["S"], images.get("NewImage", {}).get(DUE_INDEX_SORT)
+        self.due.pop(task, None)
+        if due is not None:
+            self.due[task] = due["S"]
 
 
 class _Direct:

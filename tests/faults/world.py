@@ -35,7 +35,7 @@ from a2a_serverless.app.sweep import Sweeper, Swept
 from a2a_serverless.app.sweep import sweep as sweep_once
 from a2a_serverless.app.turn_writer import TurnWriter
 from a2a_serverless.aws.keys import task_key
-from a2a_serverless.aws.settings import DUE_INDEX_SORT, HEAD, PARTITION_KEY, SORT_KEY, Variable
+from a2a_serverless.aws.settings import HEAD, PARTITION_KEY, SORT_KEY, Variable
 from a2a_serverless.core.head import Head
 from a2a_serverless.errors import LeaseLost
 from functions import signing, wiring
@@ -217,8 +217,8 @@ class World:
     def _next_sweep(self) -> datetime | None:
         """The first whole minute in which a sweep has something to look at: those before it would find nothing."""
         if self._sweep_at[0] != (writes := self.table.writes):
-            times = [item[DUE_INDEX_SORT]["S"] for item in self.table.items() if DUE_INDEX_SORT in item]
-            self._sweep_at = (writes, datetime.fromisoformat(min(times)) if times else None)
+            first = min(self.table.due.values(), default=None)
+            self._sweep_at = (writes, datetime.fromisoformat(first) if first else None)
         due = self._sweep_at[1]
         if due is None:
             return None
