@@ -8,6 +8,7 @@ import zlib
 from collections.abc import Iterator
 from typing import Any
 
+import httpx
 import pytest
 
 from a2a_serverless.local.clone import repository_root
@@ -15,7 +16,7 @@ from a2a_serverless.local.stack import LocalStack
 
 from .conftest import AGENTS, Connect
 from .hooks import Hooks, Posted, Said
-from .wire import Object, RpcError, Wire, eventually, message
+from .wire import Object, RpcError, Wire, eventually, message, text_of
 
 TOKEN, CREDENTIALS, QUERY = (
     f"{name}-{uuid.uuid4().hex}" for name in ("tokensecret", "credentialsecret", "querysecret")
@@ -100,6 +101,27 @@ def test_every_call_nudge_and_fetch_of_a_task_is_there_in_order_and_in_full(
     assert nudge["request"]["body"].encode() == hook.all[0].body
     assert nudge["answer"]["status"] == 202
     assert nudge["answer"]["body"] == "thank you"
+
+
+def test_a_post_to_a_callback_address_is_there_and_nothing_that_would_open_one(
+    evident_stack: LocalStack, alice_at: Wire
+) -> None:
+    task = alice_at.send("auth")
+    address = text_of(task["status"]["message"]).rpartition(" ")[2]
+    grant, _, secret = address.rpartition("/")[2].partition(".")
+    posts = [httpx.post(address, json={"approved": "by me"}) for _ in range(2)]
+    alice_at.until(task["id"], "COMPLETED")
+
+    found = told_of(evident_stack, task["id"])
+
+    assert [post.status_code for post in posts] == [200, 404]
+    callbacks = [each for each in found if each["kind"] == "callback"]
+    assert [each["answer"]["status"] for each in callbacks] == [200, 404]
+    assert callbacks[0]["who"] == {"callback": grant}
+    assert json.loads(callbacks[0]["request"]["body"]) == {"approved": "by me"}
+    assert json.loads(callbacks[0]["answer"]["body"]) == {"status": "resumed"}
+    assert f"/callbacks/{grant}.(not kept)" in next(each for each in found if each["kind"] == "call")["answer"]["body"]
+    assert secret not in "\n".join([*stored(evident_stack, only="EVIDENCE#"), evident_stack.log_of("api")])
 
 
 def test_the_command_prints_them_for_people(evident_stack: LocalStack, alice_at: Wire) -> None:

@@ -190,7 +190,7 @@ SCRIPTS: Final = (
         answer="nobody answered",
         agents=FORGIVING,
     ),
-    Script("approved by callback", approved_by_callback, _COMPLETED, 2, heard=("AUTH_REQUIRED",)),
+    Script("approved by callback", approved_by_callback, _COMPLETED, 2, heard=("AUTH_REQUIRED",), evidence_days=90),
     Script("message while working", message_while_working, _COMPLETED, 2, answer="more"),
     Script("blocking send", blocking_send, _COMPLETED, 1, has_hook=False, answer="echo"),
     Script("late webhook", late_webhook, _COMPLETED, 2, heard=_ASKED, answer="forty-two"),

@@ -63,52 +63,40 @@ class Callbacks:
         return f"{self.public_url}/callbacks/{grant_id}.{secret}"
 
 
-@dataclass(frozen=True, slots=True)
-class Resumed:
-    """The task goes on."""
-
-
-@dataclass(frozen=True, slots=True)
-class Void:
-    """The address opens nothing: never made, used, expired, or the task moved on. Which of these is not told."""
-
-
-def check(store: CallbackStore, tasks: TaskStore, token: str, *, now: datetime) -> CallbackGrant | None:
-    """The grant of an address that still opens its wait."""
+def find(store: CallbackStore, token: str, *, now: datetime) -> CallbackGrant | None:
+    """The grant of a genuine address, whether or not it still opens anything."""
     grant_id, _, secret = token.partition(".")
     grant = store.grant(grant_id, now=now) if grant_id and secret else None
     if grant is None or not hmac.compare_digest(grant.secret_hash, _hash(secret)):
         return None
+    return grant
+
+
+def is_open(grant: CallbackGrant, tasks: TaskStore, *, now: datetime) -> bool:
+    """Whether the address still opens its wait."""
     head = tasks.head(grant.key, now=now)
-    return grant if head is not None and _open_wait(head, grant, now) is not None else None
+    return head is not None and _open_wait(head, grant, now) is not None
 
 
-def use(
-    store: CallbackStore,
-    tasks: TaskStore,
-    token: str,
-    posted: JsonObject,
-    *,
-    ids: Ids,
-    rules: Rules,
-    now: datetime,
-) -> Resumed | Void:
-    """Resume the task with what was posted, as data of a message that only the next turn sees as such."""
-    grant = check(store, tasks, token, now=now)
-    if grant is None:
-        return Void()
+def use(grant: CallbackGrant, tasks: TaskStore, posted: JsonObject, *, ids: Ids, rules: Rules, now: datetime) -> bool:
+    """Resume the task with what was posted, as data of a message that only the next turn sees as such; answers whether
+    it goes on. It does not if the address was used or has expired, or if the task moved on.
+
+    Raises:
+        Conflict: others changed the task each time; the address still opens it.
+    """
     message = Message(message_id=ids(), role=Role.USER, parts=(Part(data=posted),))
     for _ in range(3):
         head = tasks.head(grant.key, now=now)
         wait = _open_wait(head, grant, now) if head is not None else None
         if head is None or wait is None:
-            return Void()
+            return False
         try:
             tasks.commit(_resumed(head, wait, message, rules=rules, now=now))
         except Conflict:
             continue
         log.info("a callback resumed the task", extra={"task_id": grant.key.task_id, "wait": wait.number})
-        return Resumed()
+        return True
     raise Conflict("other writers came first each time")
 
 

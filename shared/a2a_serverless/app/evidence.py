@@ -3,12 +3,13 @@
 import logging
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final, Protocol
 
 from a2a_serverless.app.attempt import NudgeToSend, Sender, Sent
 from a2a_serverless.core.delivery_outcome import Answer
+from a2a_serverless.core.masking import without_callbacks
 
 PATIENCE: Final = 2.0
 """Seconds that an answer waits for its record at most; after that the record is on its own, and may be lost."""
@@ -21,9 +22,9 @@ class Exchange:
     """One request and its answer. No secret is in it; what agents and callers said is, word for word.
 
     Attributes:
-        kind: `call` (somebody asked us) or `nudge` (we told somebody).
-        operation: `SendMessage`, `GetTask` and so on; `nudge` or `ping`.
-        who: the caller, or the id of the webhook's config.
+        kind: `call` (somebody asked us), `nudge` (we told somebody) or `callback` (somebody outside A2A posted).
+        operation: `SendMessage`, `GetTask` and so on; `nudge` or `ping`; `callback`.
+        who: the caller, the id of the webhook's config, or that of the callback address.
         about: what else is known, such as version and binding, or sequence number and attempt.
         request: method and address, headers that matter, body.
         answer: status (0: none came), headers that matter, body.
@@ -59,8 +60,9 @@ class Recorder:
     patience: float = PATIENCE
 
     def __call__(self, exchange: Exchange) -> None:
-        """Write one down; one that is lost is logged."""
-        writing = threading.Thread(target=self._keep, args=(exchange,), daemon=True, name="evidence")
+        """Write one down, with callback addresses made void; one that is lost is logged."""
+        void = replace(exchange, request=_void(exchange.request), answer=_void(exchange.answer))
+        writing = threading.Thread(target=self._keep, args=(void,), daemon=True, name="evidence")
         writing.start()
         writing.join(self.patience)
         if writing.is_alive():
@@ -71,6 +73,10 @@ class Recorder:
             self.store.keep(exchange)
         except Exception:
             log.exception("the record of an exchange is lost", extra=_where(exchange))
+
+
+def _void(side: Mapping[str, object]) -> Mapping[str, object]:
+    return {name: without_callbacks(said) if isinstance(said, str) else said for name, said in side.items()}
 
 
 def _where(exchange: Exchange) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""What is not written down: the secrets of webhooks, in whatever request or answer they travel."""
+"""What is not written down: whatever opens something, in whatever request or answer it travels."""
 
 import re
 from typing import Final
@@ -9,6 +9,8 @@ _SECRETS: Final = frozenset({"token", "credentials"})
 _WORDS: Final = frozenset({"message", "history", "artifacts", "artifact", "status"})
 """What callers and agents said. It is theirs, and kept as it is."""
 _SIGNED: Final = re.compile(r"(X-Amz-(?:Signature|Security-Token|Credential)=)[^&\"\\\s]+")
+_CALLBACK: Final = re.compile(r"(callbacks(?:\\?/|%2[Ff])[^\s./\"\\?%]+\.)[\w-]+")
+"""Behind the public id of an address stands what opens it; a link inside of another address is escaped."""
 
 
 def without_secrets(value: object) -> object:
@@ -41,3 +43,8 @@ def without_query(url: str) -> str:
 def without_signatures(text: str) -> str:
     """A text whose presigned addresses open nothing any more."""
     return _SIGNED.sub(rf"\1{HIDDEN}", text) if "X-Amz-" in text else text
+
+
+def without_callbacks(text: str) -> str:
+    """A text whose callback addresses open nothing any more."""
+    return _CALLBACK.sub(rf"\1{HIDDEN}", text) if "callbacks" in text else text

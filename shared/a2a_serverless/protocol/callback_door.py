@@ -9,7 +9,7 @@ from typing import Final
 from urllib.parse import parse_qsl
 
 from a2a_serverless.app import callbacks
-from a2a_serverless.app.callbacks import CallbackStore, Resumed
+from a2a_serverless.app.callbacks import CallbackGrant, CallbackStore
 from a2a_serverless.app.ports import Clock, Ids, TaskStore
 from a2a_serverless.core.head import Rules
 from a2a_serverless.errors import A2AError, Conflict
@@ -17,6 +17,7 @@ from a2a_serverless.protocol.faults import Refusal, method_not_allowed
 from a2a_serverless.protocol.http import Request, Response
 from a2a_serverless.protocol.media import JSON
 from a2a_serverless.protocol.strict_json import parse, text_of
+from a2a_serverless.protocol.witness import TOO_LARGE
 from a2a_serverless.types import JsonObject
 
 LARGEST_POST: Final = 65_536
@@ -38,36 +39,38 @@ class CallbackDoor:
     ids: Ids
     rules: Rules
 
-    def answer(self, request: Request, token: str) -> Response:
-        """The response at a callback address."""
+    def grant(self, token: str) -> CallbackGrant | None:
+        """The grant of a genuine address."""
+        return callbacks.find(self.store, token, now=self.clock())
+
+    def answer(self, request: Request, grant: CallbackGrant | None) -> Response:
+        """The response at the address of this grant, or at one that is none."""
         match request.method:
             case "GET" | "HEAD":
-                is_open = callbacks.check(self.store, self.tasks, token, now=self.clock()) is not None
+                is_open = grant is not None and callbacks.is_open(grant, self.tasks, now=self.clock())
                 return _shown(request, is_open=is_open)
             case "POST":
-                return self._use(request, token)
+                return self._use(request, grant)
             case _:
                 return method_not_allowed(("GET", "HEAD", "POST")).response()
 
-    def _use(self, request: Request, token: str) -> Response:
+    def _use(self, request: Request, grant: CallbackGrant | None) -> Response:
         posted = _posted(request)
         if isinstance(posted, Refusal):
             return posted.response()
+        if grant is None:
+            return _void(request)
         try:
-            used = callbacks.use(
-                self.store, self.tasks, token, posted, ids=self.ids, rules=self.rules, now=self.clock()
-            )
+            goes_on = callbacks.use(grant, self.tasks, posted, ids=self.ids, rules=self.rules, now=self.clock())
         except Conflict:
             return Refusal(503, "UNAVAILABLE", "the task is being changed; try again", {"retry-after": "1"}).response()
-        if not isinstance(used, Resumed):
-            return _void(request)
-        return _told(request, 200, "Thank you. It goes on.", {"status": "resumed"})
+        return _told(request, 200, "Thank you. It goes on.", {"status": "resumed"}) if goes_on else _void(request)
 
 
 def _posted(request: Request) -> JsonObject | Refusal:
     """What was posted: a JSON object, a form, or nothing."""
     if len(request.body) > LARGEST_POST:
-        return Refusal(413, "RESOURCE_EXHAUSTED", f"post at most {LARGEST_POST} bytes")
+        return Refusal(TOO_LARGE, "RESOURCE_EXHAUSTED", f"post at most {LARGEST_POST} bytes")
     if request.header("content-type").startswith("application/x-www-form-urlencoded"):
         return dict(parse_qsl(request.body.decode("utf-8", "replace"))[:100])
     try:

@@ -6,11 +6,11 @@ What is public (cards, keys) is answered first; everything else is authenticated
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from functools import partial
 from typing import Final
 from urllib.parse import urlsplit
 
-from a2a_serverless.app.evidence import Record
+from a2a_serverless.app.evidence import Exchange, Record
 from a2a_serverless.app.host import Host
 from a2a_serverless.app.ports import Clock
 from a2a_serverless.core.push import WireVersion
@@ -24,7 +24,7 @@ from a2a_serverless.protocol.faults import Refusal, method_not_allowed, not_foun
 from a2a_serverless.protocol.http import Request, Response
 from a2a_serverless.protocol.strict_json import text_of
 from a2a_serverless.protocol.visit import Visit
-from a2a_serverless.protocol.witness import exchange_of
+from a2a_serverless.protocol.witness import callback_of, exchange_of
 
 CARD_NAMES: Final = frozenset({"agent-card.json", "agent.json"})
 """The name of both versions, and that of 0.2, which old clients still ask for."""
@@ -92,7 +92,7 @@ def _respond(service: Service, request: Request) -> Response:
         case (".well-known", "agent-card-jwks.json") if service.card_signer is not None:
             return _keys(request, text_of(service.card_signer.jwks()))
         case ("callbacks", token) if service.callbacks is not None:
-            return service.callbacks.answer(request, token)
+            return _at_callback(service, service.callbacks, request, token)
         case _:
             return _at(service, request, service.hosts[service.default], segments, at_root=True)
 
@@ -129,21 +129,30 @@ def _at(service: Service, request: Request, host: Host, segments: tuple[str, ...
     began = service.clock()
     response = json_rpc.answer(visit) if matched is None else rest.answer(visit, matched)
     if visit.sighting.task_id:
-        _record(service, visit, response, began)
+        seen = partial(exchange_of, visit.sighting, request, response, agent=host.name, began=began)
+        _record(service, visit.sighting.task_id, seen)
     return response
 
 
-def _record(service: Service, visit: Visit, response: Response, began: datetime) -> None:
-    """Write the call down. Whatever goes wrong with that, the answer stands."""
+def _at_callback(service: Service, door: CallbackDoor, request: Request, token: str) -> Response:
+    """At a callback address. A post to a genuine one is written down, whatever came of it; a look is not."""
+    began = service.clock()
+    grant = door.grant(token)
+    response = door.answer(request, grant)
+    if grant is not None and request.method == "POST":
+        seen = partial(callback_of, grant.key, token, request, response, began=began)
+        _record(service, grant.key.task_id, seen)
+    return response
+
+
+def _record(service: Service, task_id: str, seen: Callable[..., Exchange]) -> None:
+    """Write down what was seen, which is told when it ended. Whatever goes wrong with that, the answer stands."""
     if service.record is None:
         return
     try:
-        ended = service.clock()
-        service.record(
-            exchange_of(visit.sighting, visit.request, response, agent=visit.host.name, began=began, ended=ended)
-        )
+        service.record(seen(ended=service.clock()))
     except Exception:
-        log.exception("the record of a call is lost", extra={"task_id": visit.sighting.task_id})
+        log.exception("the record of a call is lost", extra={"task_id": task_id})
 
 
 _READS: Final = ("GET", "HEAD")

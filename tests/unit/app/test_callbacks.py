@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from a2a_serverless.agent import Turn
-from a2a_serverless.app.callbacks import Resumed, Void, check, use
+from a2a_serverless.app import callbacks
 from a2a_serverless.app.cancel import cancel
 from a2a_serverless.app.expire import expire
 from a2a_serverless.app.run_turn import run_turn
@@ -46,16 +46,17 @@ def parked() -> tuple[World, Task, Approval]:
 
 
 def is_open(world: World, address: str) -> bool:
-    return check(world.grants, world.tasks, address.rpartition("/")[2], now=world.clock()) is not None
+    grant = callbacks.find(world.grants, address.rpartition("/")[2], now=world.clock())
+    return grant is not None and callbacks.is_open(grant, world.tasks, now=world.clock())
 
 
 def test_a_post_to_the_address_resumes_the_task_with_what_was_posted() -> None:
     world, task, approval = parked()
 
-    outcome = world.post_callback(approval.address, {"approved": True})
+    resumed = world.post_callback(approval.address, {"approved": True})
     world.settle()
 
-    assert outcome == Resumed()
+    assert resumed
     assert approval.came == [{"approved": True}]
     assert world.head(task).state is TaskState.COMPLETED
 
@@ -94,7 +95,7 @@ def test_an_address_works_once() -> None:
     again = world.post_callback(approval.address, {"approved": True})
     world.settle()
 
-    assert again == Void()
+    assert not again
     assert approval.came == [{"approved": True}]
 
 
@@ -103,7 +104,7 @@ def test_looking_at_an_address_does_not_use_it_up() -> None:
 
     assert is_open(world, approval.address)
     assert is_open(world, approval.address)
-    assert world.post_callback(approval.address, {}) == Resumed()
+    assert world.post_callback(approval.address, {})
     assert not is_open(world, approval.address)
 
 
@@ -111,7 +112,7 @@ def test_an_address_is_void_once_the_caller_answered() -> None:
     world, task, approval = parked()
     world.send("approved by mail", task=task)
 
-    assert world.post_callback(approval.address, {"approved": False}) == Void()
+    assert not world.post_callback(approval.address, {"approved": False})
     world.settle()
     assert approval.came == ["approved by mail"]
 
@@ -121,7 +122,7 @@ def test_an_address_is_void_once_the_task_was_canceled() -> None:
     cancel(world.host, ALICE, task.id)
 
     assert not is_open(world, approval.address)
-    assert world.post_callback(approval.address, {}) == Void()
+    assert not world.post_callback(approval.address, {})
     assert world.head(task).state is TaskState.CANCELED
 
 
@@ -129,7 +130,7 @@ def test_an_address_is_void_once_the_wait_expired() -> None:
     world, task, approval = parked()
     expire(world.expiry, world.key(task), 1)
 
-    assert world.post_callback(approval.address, {}) == Void()
+    assert not world.post_callback(approval.address, {})
 
 
 def test_an_address_is_void_from_the_deadline_on_even_if_nobody_expired_the_wait_yet() -> None:
@@ -140,7 +141,7 @@ def test_an_address_is_void_from_the_deadline_on_even_if_nobody_expired_the_wait
     world.clock.advance(1)
 
     assert not is_open(world, approval.address)
-    assert world.post_callback(approval.address, {}) == Void()
+    assert not world.post_callback(approval.address, {})
 
 
 @pytest.mark.parametrize(
@@ -167,9 +168,9 @@ def test_any_other_address_opens_nothing_and_all_of_them_alike(wrong: str) -> No
     before = world.record(task)
 
     token = wrong.replace("{id}", grant_id).replace("{secret}", secret)
-    outcome = use(world.grants, world.tasks, token, {}, ids=world.ids, rules=world.rules, now=world.clock())
 
-    assert outcome == Void()
+    assert callbacks.find(world.grants, token, now=world.clock()) is None
+    assert not world.post_callback(f"https://agent.example/callbacks/{token}", {})
     assert world.record(task) == before
 
 
@@ -200,9 +201,9 @@ def test_an_address_of_a_question_that_a_message_overtook_does_not_open_the_next
     wait = world.head(task).wait
     assert wait is not None
 
-    outcome = world.post_callback(addresses[0], {"approved": True})
+    resumed = world.post_callback(addresses[0], {"approved": True})
 
-    assert outcome == Void()
+    assert not resumed
     assert world.head(task).wait == wait
 
 
@@ -224,9 +225,9 @@ def test_an_address_of_a_run_that_died_does_not_open_what_the_next_one_asked() -
     world.clock.advance(world.rules.lease)
     run_turn(world.runner, turn.key, turn.turn, redelivered=True)
 
-    assert world.post_callback(addresses[0], {"approved": True}) == Void()
+    assert not world.post_callback(addresses[0], {"approved": True})
     assert world.head(task).state is TaskState.AUTH_REQUIRED
-    assert world.post_callback(addresses[1], {"approved": True}) == Resumed()
+    assert world.post_callback(addresses[1], {"approved": True})
 
 
 def test_two_posts_at_once_resume_the_task_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -235,15 +236,15 @@ def test_two_posts_at_once_resume_the_task_once(monkeypatch: pytest.MonkeyPatch)
 
     def another_first(change: Change) -> Head:
         monkeypatch.setattr(world.tasks, "commit", commit)
-        assert world.post_callback(approval.address, {"by": "the other"}) == Resumed()
+        assert world.post_callback(approval.address, {"by": "the other"})
         return commit(change)
 
     monkeypatch.setattr(world.tasks, "commit", another_first)
 
-    outcome = world.post_callback(approval.address, {"by": "me"})
+    resumed = world.post_callback(approval.address, {"by": "me"})
     world.settle()
 
-    assert outcome == Void()
+    assert not resumed
     assert approval.came == [{"by": "the other"}]
 
 
@@ -258,7 +259,7 @@ def test_a_reminder_at_the_same_moment_does_not_cost_the_post(monkeypatch: pytes
 
     monkeypatch.setattr(world.tasks, "commit", reminded_first)
 
-    assert world.post_callback(approval.address, {}) == Resumed()
+    assert world.post_callback(approval.address, {})
 
 
 def test_a_post_that_loses_every_race_says_so_and_can_be_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -272,7 +273,7 @@ def test_a_post_that_loses_every_race_says_so_and_can_be_repeated(monkeypatch: p
         with pytest.raises(Conflict):
             world.post_callback(approval.address, {})
 
-    assert world.post_callback(approval.address, {}) == Resumed()
+    assert world.post_callback(approval.address, {})
 
 
 def test_a_question_for_input_may_have_an_address_too() -> None:

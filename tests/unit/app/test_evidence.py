@@ -2,6 +2,7 @@
 
 import threading
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -47,6 +48,19 @@ def test_an_exchange_is_kept_before_its_answer_leaves() -> None:
     Recorder(store)(EXCHANGE)
 
     assert store.all == [EXCHANGE]
+
+
+def test_a_callback_address_that_an_agent_gave_out_opens_nothing_when_it_is_kept() -> None:
+    store = Kept()
+    said = '{"text":"approve at https://a.example/x/callbacks/id-1.s3cr-et_x, or not","n":1}'
+    sides = {"headers": {"a": "b"}, "body": said}
+
+    Recorder(store)(replace(EXCHANGE, request=sides, answer={"status": 200, **sides}))
+
+    (kept,) = store.all
+    assert kept.answer["body"] == said.replace("s3cr-et_x", "(not kept)")
+    assert kept.request == {"headers": {"a": "b"}, "body": kept.answer["body"]}
+    assert kept.answer["status"] == 200
 
 
 def test_a_record_that_cannot_be_written_is_logged_and_nothing_else(caplog: pytest.LogCaptureFixture) -> None:

@@ -12,7 +12,7 @@ from a2a_serverless.agent import Agent, InboundMessage, Turn
 from a2a_serverless.app import notify, run_turn
 from a2a_serverless.app.agent_call import Watch, unwatched
 from a2a_serverless.app.attempt import NudgeToSend, Sent
-from a2a_serverless.app.callbacks import Callbacks, Resumed, Void, use
+from a2a_serverless.app.callbacks import Callbacks, find, use
 from a2a_serverless.app.expire import Expiry
 from a2a_serverless.app.host import Host
 from a2a_serverless.app.notify import Notifier
@@ -304,10 +304,12 @@ class World:
         self.clock.advance(max(timedelta(0), min([*delays, *schedules], default=timedelta(0))))
         return self.notify()
 
-    def post_callback(self, address: str, posted: JsonObject) -> Resumed | Void:
-        """Somebody posts to a callback address."""
-        token = address.rpartition("/")[2]
-        return use(self.grants, self.tasks, token, posted, ids=self.ids, rules=self.rules, now=self.clock())
+    def post_callback(self, address: str, posted: JsonObject) -> bool:
+        """Somebody posts to a callback address; answers whether its task goes on."""
+        grant = find(self.grants, address.rpartition("/")[2], now=self.clock())
+        if grant is None:
+            return False
+        return use(grant, self.tasks, posted, ids=self.ids, rules=self.rules, now=self.clock())
 
     # What there is to see
 

@@ -20,7 +20,6 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from a2a_serverless.agent import Turn
 from a2a_serverless.app import push_configs
-from a2a_serverless.app.callbacks import Resumed
 from a2a_serverless.app.cancel import cancel
 from a2a_serverless.app.expire import expire
 from a2a_serverless.app.notify import notify
@@ -556,8 +555,7 @@ class Deployment(RuleBasedStateMachine):
             return
         worker, address = self.addresses[which % len(self.addresses)]
         key, asked = worker.delivery.key, self.holder.get(worker.delivery.key)
-        outcome = self.world.post_callback(address, {"posted": which})
-        if isinstance(outcome, Resumed):
+        if self.world.post_callback(address, {"posted": which}):
             assert worker is asked, "an address opened the wait of another run"
             self.accepted[key].append(self._record(key).task().history[-1].message_id)
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from a2a_serverless.core.masking import HIDDEN, without_query, without_secrets, without_signatures
+from a2a_serverless.core.masking import HIDDEN, without_callbacks, without_query, without_secrets, without_signatures
 from a2a_serverless.protocol.witness import kept_body
 
 CONFIG = {
@@ -63,6 +63,28 @@ def test_an_address_that_opens_content_opens_nothing_when_it_is_kept() -> None:
     assert "0123af" not in kept
     assert "abc" not in kept
     assert json.loads(kept)["url"].endswith("&x=1")
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "https://a.example/callbacks/id-1.SECRET_-x",
+        "https://a.example/base/callbacks/0a-b.SECRET_-x",
+        '"https:\\/\\/a.example\\/callbacks\\/id-1.SECRET_-x"',
+        "https://qr.example/?for=https%3A%2F%2Fa.example%2Fcallbacks%2Fid-1.SECRET_-x&size=9",
+    ],
+)
+def test_an_address_that_resumes_a_task_opens_nothing_when_it_is_kept(address: str) -> None:
+    kept = without_callbacks(f"at {address}, please")
+
+    assert "SECRET" not in kept
+    assert kept == f"at {address}, please".replace("SECRET_-x", HIDDEN)
+
+
+def test_words_about_callbacks_are_kept() -> None:
+    text = "our /callbacks/ are described in docs/callbacks/index and callbacks. See callbacks/."
+
+    assert without_callbacks(text) == text
 
 
 def test_a_body_without_secrets_is_kept_byte_for_byte() -> None:

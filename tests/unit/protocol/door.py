@@ -9,6 +9,7 @@ from typing import Any
 from a2a_serverless import Agent, AgentCard, AgentExtension, AgentSkill, InboundMessage, Turn
 from a2a_serverless.app.callbacks import Callbacks
 from a2a_serverless.app.deliveries import Desk
+from a2a_serverless.app.evidence import Record
 from a2a_serverless.app.host import Host
 from a2a_serverless.app.relay import Relay, relay_change
 from a2a_serverless.app.run_turn import Runner, run_turn
@@ -212,6 +213,7 @@ class Door:
     push_supported: bool = True
     public_url: str = PUBLIC_URL
     card_signer: CardSigner | None = None
+    record: Record | None = None
     agent_url: str = ""
     headers: dict[str, str] = field(default_factory=dict)
 
@@ -226,6 +228,7 @@ class Door:
             push_jwks=lambda: JWKS,
             clock=backstage.clock,
             card_signer=self.card_signer,
+            record=self.record,
             callbacks=CallbackDoor(
                 store=backstage.grants,
                 tasks=backstage.tasks,

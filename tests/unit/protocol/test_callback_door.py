@@ -5,11 +5,13 @@ from typing import Any
 
 import pytest
 
+from a2a_serverless.app.evidence import Exchange, Record
+
 from .door import PUBLIC_URL, Door, json_of
 
 
-def parked() -> tuple[Door, str, str]:
-    door = Door()
+def parked(record: Record | None = None) -> tuple[Door, str, str]:
+    door = Door(record=record)
     task = door.send("callback")
     address = task["status"]["message"]["parts"][0]["text"]
     assert address.startswith(f"{PUBLIC_URL}/callbacks/")
@@ -103,3 +105,57 @@ def test_the_answer_of_the_caller_makes_the_address_void() -> None:
     door.result("SendMessage", {"message": sent})
 
     assert door.request("POST", path, json.dumps({}).encode()).status == 404
+
+
+def posts_in(kept: list[Exchange]) -> list[tuple[object, object]]:
+    """The status of each post that was written down, with what was posted."""
+    return [(seen.answer["status"], seen.request["body"]) for seen in kept if seen.kind == "callback"]
+
+
+def test_a_post_is_written_down_with_both_its_sides_and_without_what_opened_the_address() -> None:
+    kept: list[Exchange] = []
+    door, task, path = parked(kept.append)
+    grant_id, _, secret = path.rpartition("/")[2].partition(".")
+
+    door.request("POST", path, json.dumps({"by": "me", "at": f"https://x{path}"}).encode(), query="q", cookie="c")
+
+    post = kept[-1]
+    assert (post.kind, post.operation, post.task_id) == ("callback", "callback", task)
+    assert (post.who, post.about) == ({"callback": grant_id}, {"agent": "tester"})
+    assert post.request["url"] == f"/callbacks/{grant_id}.(not kept)"
+    assert json.loads(str(post.request["body"]))["by"] == "me"
+    assert (post.answer["status"], post.answer["body"]) == (200, '{"status":"resumed"}')
+    assert secret not in repr(post)
+    assert "cookie" not in repr(post)
+
+
+def test_whatever_comes_of_a_post_is_written_down_and_a_look_is_not() -> None:
+    kept: list[Exchange] = []
+    door, _, path = parked(kept.append)
+
+    for body in (b"[]", b"x" * 70_000, b"a=b", b"{}", b"{}"):
+        door.request("POST", path, body)
+    door.request("GET", path)
+    door.request("HEAD", path)
+
+    assert posts_in(kept) == [(400, "[]"), (413, ""), (400, "a=b"), (200, "{}"), (404, "{}")]
+
+
+def test_who_has_no_address_leaves_nothing_in_the_record_of_a_task() -> None:
+    kept: list[Exchange] = []
+    door, _, path = parked(kept.append)
+
+    door.request("POST", f"{path}x", b"{}")
+    door.request("POST", "/callbacks/never.made", b"{}")
+
+    assert posts_in(kept) == []
+
+
+def test_a_record_that_fails_costs_the_post_nothing() -> None:
+    def fails(_: Exchange) -> None:
+        raise RuntimeError("the table is away")
+
+    door, task, path = parked(fails)
+
+    assert door.request("POST", path, b"{}").status == 200
+    assert state(door, task) == "TASK_STATE_COMPLETED"
