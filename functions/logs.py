@@ -37,7 +37,8 @@ class JsonLines(logging.Formatter):
         }
         if record.exc_info and record.exc_info[1] is not None:
             failure = record.exc_info[1]
-            told |= {"exception_name": type(failure).__name__, "exception": "".join(traceback.format_exception(failure))}
+            trace = "".join(traceback.format_exception(failure))
+            told |= {"exception_name": type(failure).__name__, "exception": trace}
         return json.dumps(told, ensure_ascii=False, separators=(",", ":"), default=str)
 
 
