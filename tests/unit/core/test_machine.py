@@ -3,27 +3,25 @@
 Callers, workers, timers, the stream, the queues, the sweep, partners and people with callback addresses act in an order
 that Hypothesis chooses and shrinks. Workers die and stall between any two writes; the stream replays, delays and loses;
 deliveries come twice and out of order; writes fail before and after they were carried out. `invariants` looks at every
-committed change. The model here knows what was accepted, and at the end everything is worked off: no task is stuck, no
+committed change, and `callers` at what is shown of the tasks. At the end everything is worked off: no task is stuck, no
 message is lost, and nobody is uninformed.
 """
 
 import os
 from collections import defaultdict
-from collections.abc import Callable
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import initialize, invariant, precondition, rule
 
 from a2a_serverless.agent import Turn
 from a2a_serverless.app import push_configs
 from a2a_serverless.app.cancel import cancel
 from a2a_serverless.app.expire import expire
 from a2a_serverless.app.notify import notify
-from a2a_serverless.app.read import get
+from a2a_serverless.app.read import ListRequest, get, list_tasks
 from a2a_serverless.app.send import SendRequest, send
 from a2a_serverless.app.sweep import sweep
 from a2a_serverless.core.delivery_outcome import Answer, Fault, NoAnswer, Outcome
@@ -31,24 +29,20 @@ from a2a_serverless.core.delivery_state import DeliveryState
 from a2a_serverless.core.head import Change, Head, Record, Rules
 from a2a_serverless.core.push import WireVersion
 from a2a_serverless.errors import (
-    InvalidParams,
     LeaseLost,
-    TaskNotCancelable,
-    TaskNotFound,
-    UnsupportedOperation,
 )
-from a2a_serverless.types import Caller, Role, Task, TaskKey
+from a2a_serverless.types import Caller, JsonObject, Task, TaskKey, TaskPushNotificationConfig
 from tests.fakes import QueuedNudge
-from tests.unit.app.world import ALICE, BOB, WorkerDied, World, agent_that, completes, request, webhook
+from tests.unit.app.world import AGENT, ALICE, BOB, HOOK, WorkerDied, World, agent_that, completes
+from tests.unit.core.callers import Callers, indexes
 from tests.unit.core.invariants import Watched
 from tests.unit.core.stepped import Delivery, Stream, TurnQueue, Worker
 
 CHAOS = os.environ.get("HYPOTHESIS_PROFILE") == "chaos"
-FOR_EVER = timedelta(days=3650)
+RULES = Rules(retention=timedelta(days=3650))
 WAIT = timedelta(days=2)
 MINUTE = timedelta(minutes=1)
 
-indexes = st.integers(0, 30)
 times = st.sampled_from([0.1, 1.0, 5.0, 31.0, 61.0, 900.0, 3_700.0, 90_000.0])
 outcomes = st.sampled_from(
     [
@@ -69,23 +63,17 @@ class StoreFailed(OSError):
     """The network between a worker and the store."""
 
 
-@dataclass(frozen=True)
-class Accepted:
-    """A send that was accepted, to be repeated one day."""
-
-    caller: Caller
-    request: SendRequest
-    key: TaskKey
-    at: datetime
-    first: bool
-
-
-class Deployment(RuleBasedStateMachine):
+class Deployment(Callers):
     """What may happen, and what must hold then."""
+
+    agent = AGENT
+    people = (ALICE, BOB)
+    hook = HOOK
+    retry_window = RULES.retry_window
 
     def __init__(self) -> None:
         super().__init__()
-        self.world = World(rules=Rules(retention=FOR_EVER))
+        self.world = World(rules=RULES)
         self.world.tasks.on_commit = self.committed
         self.watched = Watched()
         self.queue = TurnQueue()
@@ -99,17 +87,12 @@ class Deployment(RuleBasedStateMachine):
         """The messages that the newest attempt of each turn was given, with the attempt."""
         self.finished: set[tuple[TaskKey, int, int]] = set()
         """Turns that ended with what their attempt said."""
-        self.accepted: dict[TaskKey, list[str]] = {}
-        self.sent: list[Accepted] = []
-        self.newest: dict[TaskKey, Accepted] = {}
-        """The send whose repeat is a retry."""
         self.addresses: list[tuple[Worker, str]] = []
         """Callback addresses, with the run that each was made by."""
         self.waits_ended: set[tuple[TaskKey, int]] = set()
         self.at_commit: list[Callable[[], object]] = []
         self.failures: list[bool] = []
         """Writes of workers that will fail: after (True) or before they were carried out."""
-        self.texts = 0
         self._commit = self.world.tasks.commit
         self.world.tasks.commit = self.commit  # type: ignore[method-assign]  # the store, with others in between
         self.world.post.meanwhile = self.dies_if_told
@@ -126,7 +109,7 @@ class Deployment(RuleBasedStateMachine):
         self.decides_on_expiry = decides
         self.world.agent = agent_that(completes, on_expire=completes if decides else None)
         for number, how in enumerate(tasks):
-            self._send(ALICE, self._request(hook=number % 2 == 0))
+            self.send(ALICE, self.wanted(hook=number % 2 == 0))
             if how != "queued":
                 self._move_on(list(self.accepted)[-1], how)
 
@@ -153,35 +136,7 @@ class Deployment(RuleBasedStateMachine):
     @rule(caller=st.sampled_from([ALICE, BOB]), hook=st.booleans())
     def begins_a_task(self, caller: Caller, hook: bool) -> None:
         """A first message."""
-        self._send(caller, self._request(hook=hook))
-
-    @rule(
-        task=indexes,
-        what=st.sampled_from(["answer"] * 4 + ["answer with a webhook", "repeat", "repeat", "fetch", "cancel"]),
-    )
-    def a_caller_acts(self, task: int, what: str) -> None:
-        """A message to a task whatever it does, an old send again, a look, or a cancel."""
-        key = self._task(task)
-        match what:
-            case "answer" | "answer with a webhook":
-                self._send(_owner(key), self._request(hook=what != "answer", task=key.task_id))
-            case "repeat":
-                sent = self.sent[task % len(self.sent)]
-                self._send(sent.caller, sent.request, sent)
-            case "fetch":
-                self._fetch(key)
-            case _:
-                self._cancel(key)
-
-    @rule(task=indexes, name=st.sampled_from(["a", "b"]), delete=st.booleans())
-    def a_webhook_changes(self, task: int, name: str, delete: bool) -> None:
-        """One comes, is replaced, or goes."""
-        key = self._task(task)
-        if delete:
-            push_configs.delete(self.world.host, _owner(key), key.task_id, name)
-            return
-        with suppress(InvalidParams):  # it has as many as it may
-            push_configs.create(self.world.host, _owner(key), key.task_id, webhook(id=name), WireVersion.V1_0)
+        self.send(caller, self.wanted(hook=hook))
 
     @rule(which=indexes, what=st.sampled_from(["token", "remind", "deadline", "callback", "callback"]))
     def something_outside_acts(self, which: int, what: str) -> None:
@@ -203,13 +158,13 @@ class Deployment(RuleBasedStateMachine):
     )
     def somebody_will_be_faster(self, task: int, what: str) -> None:
         """Whoever commits next finds that another came between its look and its write."""
-        key = self._task(task)
+        key = self.task(task)
         match what:
             case "answer":
-                sent = self._request(task=key.task_id)
-                self.at_commit.append(lambda: self._send(_owner(key), sent))
+                sent = self.wanted(task=key.task_id)
+                self.at_commit.append(lambda: self.send(self.owner(key), sent))
             case "cancel":
-                self.at_commit.append(lambda: self._cancel(key))
+                self.at_commit.append(lambda: self.cancel(key))
             case "webhook":
                 self.at_commit.append(lambda: self.a_webhook_changes(task=task, name="a", delete=False))
             case _:
@@ -218,7 +173,7 @@ class Deployment(RuleBasedStateMachine):
     @rule(task=indexes, how=st.sampled_from(["ask", "ask", "auth", "auth", "complete", "die", "stay", "stay"]))
     def a_task_moves_on(self, task: int, how: str) -> None:
         """As it does nearly always: the stream and the queue bring its turn to a worker, who does it."""
-        self._move_on(self._task(task), how)
+        self._move_on(self.task(task), how)
 
     @precondition(lambda self: self._running())
     @rule(
@@ -235,7 +190,7 @@ class Deployment(RuleBasedStateMachine):
                 self._beat(worker)
             case "message":
                 key = worker.delivery.key
-                self._send(_owner(key), self._request(task=key.task_id))
+                self.send(self.owner(key), self.wanted(task=key.task_id))
             case "fail before" | "fail after":
                 self.failures = [what == "fail after"]
                 self._do(worker, lambda turn: self._say(worker, turn, "much"))
@@ -300,14 +255,6 @@ class Deployment(RuleBasedStateMachine):
     def rules_hold(self) -> None:
         """Nothing that was committed broke a rule."""
         assert not self.watched.wrong, self.watched.wrong[0]
-
-    @invariant()
-    def every_accepted_message_is_in_the_history_once_and_in_order(self) -> None:
-        """And no other is."""
-        for key, texts in self.accepted.items():
-            history = self._record(key).task().history
-            heard = [message.message_id for message in history if message.role is Role.USER]
-            assert heard == texts, key.task_id
 
     @invariant()
     def what_dead_attempts_produced_does_not_count(self) -> None:
@@ -476,68 +423,41 @@ class Deployment(RuleBasedStateMachine):
         if self.sender_dies:
             raise StoreFailed("the sender died")
 
-    def _request(self, *, hook: bool = False, task: str = "") -> SendRequest:
-        self.texts += 1
-        address = "https://partner.example/hook" if hook else ""
-        return request(f"message {self.texts}", task=task, return_immediately=True, hook=address)
+    # How the deployment is spoken to
 
-    def _send(self, caller: Caller, wanted: SendRequest, repeated: Accepted | None = None) -> None:
-        """Send, and judge by the model whether that was a retry, a message, or too late."""
-        raced = bool(self.at_commit)
-        expected = None if raced else self._expected(repeated)
-        try:
-            answer = send(self.world.host, caller, wanted)
-        except UnsupportedOperation:
-            assert wanted.message.task_id
-            assert self._head(TaskKey(self.world.key("x", caller).scope, wanted.message.task_id)).is_over
-            return
-        except InvalidParams:
-            assert wanted.configuration.push is not None
-            return
+    def now(self) -> datetime:
+        return self.world.clock()
+
+    def somebody_may_be_faster(self) -> bool:
+        return bool(self.at_commit)
+
+    def call_send(self, caller: Caller, wanted: SendRequest) -> Task:
+        answer = send(self.world.host, caller, wanted)
         assert isinstance(answer, Task)
-        key = self.world.key(answer, caller)
-        if expected is not None:
-            assert key == expected, "a retry got another task"
-        if self._was_accepted(key, wanted):
-            assert expected is None, "a retry was taken for a message"
-            sent = Accepted(caller, wanted, key, self.world.clock(), not wanted.message.task_id)
-            self.accepted.setdefault(key, []).append(wanted.message.message_id)
-            self.newest[key] = sent
-            self.sent.append(sent)
-        else:
-            assert raced or expected is not None, "a message was taken for a retry"
+        return answer
 
-    def _expected(self, repeated: Accepted | None) -> TaskKey | None:
-        """The task that a repeat belongs to, if it is a retry."""
-        if repeated is None:
-            return None
-        newest = [sent for sent in self.newest.values() if sent.request == repeated.request]
-        alive = [sent for sent in newest if sent.caller == repeated.caller and self._is_in_window(sent)]
-        return alive[-1].key if alive else None
+    def call_get(self, caller: Caller, task_id: str) -> Task:
+        return get(self.world.host, caller, task_id)
 
-    def _is_in_window(self, sent: Accepted) -> bool:
-        return self.world.clock() - sent.at < self.world.rules.retry_window
+    def call_list(self, caller: Caller) -> tuple[Sequence[Task], int]:
+        page = list_tasks(self.world.host, caller, ListRequest())
+        return page.tasks, page.total
 
-    def _was_accepted(self, key: TaskKey, wanted: SendRequest) -> bool:
-        history = self._record(key).task().history
-        heard = sum(message.message_id == wanted.message.message_id for message in history)
-        return heard > self.accepted.get(key, []).count(wanted.message.message_id)
+    def call_cancel(self, caller: Caller, task_id: str) -> Task:
+        return cancel(self.world.host, caller, task_id)
 
-    def _cancel(self, key: TaskKey) -> None:
-        try:
-            cancel(self.world.host, _owner(key), key.task_id)
-        except TaskNotCancelable:
-            assert self._head(key).is_over
-        else:
-            self.newest.pop(key, None)
+    def call_create_webhook(self, caller: Caller, task_id: str, config: TaskPushNotificationConfig) -> None:
+        push_configs.create(self.world.host, caller, task_id, config, WireVersion.V1_0)
 
-    def _fetch(self, key: TaskKey) -> None:
-        get(self.world.host, _owner(key), key.task_id)
-        try:
-            get(self.world.host, BOB if _owner(key) == ALICE else ALICE, key.task_id)
-        except TaskNotFound:
-            return
-        raise AssertionError("a foreign task was shown")
+    def call_delete_webhook(self, caller: Caller, task_id: str, config_id: str) -> None:
+        push_configs.delete(self.world.host, caller, task_id, config_id)
+
+    def call_post(self, address: str, posted: JsonObject) -> bool:
+        return self.world.post_callback(address, posted)
+
+    def look(self, key: TaskKey) -> Task:
+        """As its owner would see it, but nobody has fetched anything."""
+        return self._record(key).task()
 
     def _beat(self, worker: Worker) -> None:
         """What the pulse does, in its own thread in the product."""
@@ -555,9 +475,8 @@ class Deployment(RuleBasedStateMachine):
             return
         worker, address = self.addresses[which % len(self.addresses)]
         key, asked = worker.delivery.key, self.holder.get(worker.delivery.key)
-        if self.world.post_callback(address, {"posted": which}):
+        if self.post(key, address, {"posted": which}):
             assert worker is asked, "an address opened the wait of another run"
-            self.accepted[key].append(self._record(key).task().history[-1].message_id)
 
     def _act(self, which: int, what: str) -> None:
         if what == "callback":
@@ -651,10 +570,6 @@ class Deployment(RuleBasedStateMachine):
             self.sender_dies = False
             self.world.post.answers = []
 
-    def _task(self, which: int) -> TaskKey:
-        keys = list(self.accepted)
-        return keys[which % len(keys)]
-
     def _record(self, key: TaskKey) -> Record:
         record = self.world.tasks.read(key, now=self.world.clock())
         assert record is not None
@@ -662,10 +577,6 @@ class Deployment(RuleBasedStateMachine):
 
     def _head(self, key: TaskKey) -> Head:
         return self._record(key).head
-
-
-def _owner(key: TaskKey) -> Caller:
-    return ALICE if key.scope.owner == ALICE.owner else BOB
 
 
 TestDeployment = Deployment.TestCase
