@@ -10,6 +10,7 @@ from a2a_serverless.app.host import Host
 from a2a_serverless.aws.callback_table import CallbackTable
 from a2a_serverless.aws.queues import SqsNudges
 from a2a_serverless.aws.sealing import KmsSealer
+from a2a_serverless.aws.webhook_hosts import HostTable
 from a2a_serverless.core.registration import Refused
 from a2a_serverless.errors import InvalidParams
 from a2a_serverless.protocol.authentication import Anonymous, Authenticator
@@ -62,10 +63,17 @@ def _host(name: str) -> Host:
         clock=wiring.clock,
         ids=wiring.ids,
         pause=time.sleep,
+        webhook_hosts=_webhook_hosts(),
         ask_owner=owners.asked_by(wiring.settings().webhook_ownership),
         desk=_desk(),
         rules=wiring.rules(),
     )
+
+
+@cache
+def _webhook_hosts() -> HostTable:
+    """One for all agents: it remembers."""
+    return HostTable(wiring.table())
 
 
 @cache

@@ -2,7 +2,7 @@
 
 from .clock import START, FakeClock, SequentialIds
 from .parts import MemoryParts
-from .push import MemoryCallbacks, MemoryContexts, MemoryEndpoints, MemoryPush
+from .push import MemoryCallbacks, MemoryContexts, MemoryEndpoints, MemoryHosts, MemoryPush
 from .queues import MemoryLater, MemoryQueues, MemoryWaits, QueuedCancel, QueuedNudge, QueuedPing, QueuedTurn
 from .sealer import PlainSealer
 from .tasks import MemoryTasks
@@ -13,6 +13,7 @@ __all__ = [
     "MemoryCallbacks",
     "MemoryContexts",
     "MemoryEndpoints",
+    "MemoryHosts",
     "MemoryLater",
     "MemoryParts",
     "MemoryPush",

@@ -11,7 +11,7 @@ from a2a_serverless.core.delivery_endpoint import EndpointHealth
 from a2a_serverless.core.delivery_state import DeliveryState
 from a2a_serverless.core.push import PushConfig, WireVersion
 from a2a_serverless.errors import Conflict
-from a2a_serverless.types import Scope, TaskKey
+from a2a_serverless.types import Owner, Scope, TaskKey
 
 from .clock import FakeClock
 
@@ -136,3 +136,17 @@ class MemoryCallbacks:
     def grant(self, grant_id: str, *, now: datetime) -> CallbackGrant | None:
         grant = self._grants.get(grant_id)
         return grant if grant is not None and grant.expires_at > now else None
+
+
+class MemoryHosts:
+    """WebhookHosts."""
+
+    def __init__(self) -> None:
+        self._hosts: dict[tuple[Owner, str], set[str]] = {}
+
+    def admit(self, owner: Owner, host: str, *, most: int, now: datetime) -> bool:
+        hosts = self._hosts.setdefault((owner, f"{now:%Y-%m-%dT%H}"), set())
+        if host not in hosts and len(hosts) >= most:
+            return False
+        hosts.add(host)
+        return True

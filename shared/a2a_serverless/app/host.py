@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from a2a_serverless.agent.agent import Agent
 from a2a_serverless.app.deliveries import Desk
-from a2a_serverless.app.ports import Clock, Ids, PartStore, Pause, PushStore, Receipts, Sealer, TaskStore
+from a2a_serverless.app.ports import Clock, Ids, PartStore, Pause, PushStore, Receipts, Sealer, TaskStore, WebhookHosts
 from a2a_serverless.core.head import Rules
 from a2a_serverless.types import AgentCard, Caller, Scope
 
@@ -33,6 +33,8 @@ class Host:
     pause: Pause
     ask_owner: Callable[[str], None] = everybody_wants
     """Asks a checked URL whether it wants webhooks, or raises InvalidParams with what it should have said."""
+    webhook_hosts: WebhookHosts | None = None
+    """Counts at how many hosts an owner points webhooks; without it any number will do."""
     parts: PartStore | None = None
     """Where content is that is too large for the journal of its task; without it there is none."""
     desk: Desk | None = None

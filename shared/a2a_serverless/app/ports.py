@@ -10,7 +10,7 @@ from a2a_serverless.core.delivery_state import DeliveryState
 from a2a_serverless.core.head import Change, Head, Record, Wait
 from a2a_serverless.core.journal import Entry
 from a2a_serverless.core.push import PushConfig, PushSecrets
-from a2a_serverless.types import JsonObject, Scope, TaskKey, TaskState, TaskStatus
+from a2a_serverless.types import JsonObject, Owner, Scope, TaskKey, TaskState, TaskStatus
 
 Clock = Callable[[], datetime]
 """The time now, aware, in UTC."""
@@ -191,6 +191,13 @@ class PushStore(Protocol):
 
     def delete_config(self, key: TaskKey, config_id: str) -> None:
         """Forget a config and its secrets; no such config is fine."""
+
+
+class WebhookHosts(Protocol):
+    """At how many hosts an owner points webhooks."""
+
+    def admit(self, owner: Owner, host: str, *, most: int, now: datetime) -> bool:
+        """Count a host to this hour of its owner; False when it would be one more than `most`."""
 
 
 class Sealer(Protocol):

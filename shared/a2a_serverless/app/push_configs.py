@@ -2,8 +2,9 @@
 
 import re
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
+from urllib.parse import urlsplit
 
 from a2a_serverless.app.host import Host
 from a2a_serverless.app.retry import change_task
@@ -12,25 +13,37 @@ from a2a_serverless.core.head import Change, Head, Rules
 from a2a_serverless.core.push import PushConfig, PushSecrets, WireVersion
 from a2a_serverless.core.registration import Authentication, Refused, check_authentication, check_token
 from a2a_serverless.errors import InvalidParams, PushNotificationNotSupported, TaskNotFound
-from a2a_serverless.types import Caller, TaskKey, TaskPushNotificationConfig
+from a2a_serverless.types import Caller, Owner, TaskKey, TaskPushNotificationConfig
 
 _ID: Final = re.compile(r"[A-Za-z0-9._~-]{1,128}")
 
 
-def check(host: Host, wanted: TaskPushNotificationConfig) -> None:
+def check(host: Host, caller: Caller, wanted: TaskPushNotificationConfig) -> None:
     """Refuse a config that cannot be delivered to.
 
     Raises:
         PushNotificationNotSupported: this deployment sends no webhooks.
-        InvalidParams: the URL, a secret or the id is not of the form it must have, or the address wants no webhooks.
+        InvalidParams: the URL, a secret or the id is not of the form it must have, the address wants no webhooks, or
+            the caller has pointed webhooks at too many hosts.
     """
     if not host.push_supported:
         raise PushNotificationNotSupported("this agent sends no push notifications")
-    host.check_url(wanted.url)
+    url = host.check_url(wanted.url)
     if wanted.id and not _ID.fullmatch(wanted.id):
         raise InvalidParams.of("id", "at most 128 letters, digits, '.', '_', '~' and '-'")
     _check_secrets(wanted)
-    host.ask_owner(host.check_url(wanted.url))
+    _count_host(host, caller.owner, url)
+    host.ask_owner(url)
+
+
+def _count_host(host: Host, owner: Owner, url: str) -> None:
+    most, now = host.rules.webhook_hosts, host.clock()
+    name = urlsplit(url).hostname or ""
+    if host.webhook_hosts and not host.webhook_hosts.admit(owner, name, most=most, now=now):
+        again = now.replace(minute=0, second=0, microsecond=0) + timedelta(hours=1)
+        raise InvalidParams.of(
+            "url", f"must be at one of the {most} hosts of this hour, or be sent after {again:%H:%M}Z"
+        )
 
 
 def _check_secrets(wanted: TaskPushNotificationConfig) -> None:
@@ -107,7 +120,7 @@ def create(
         raise PushNotificationNotSupported("this agent sends no push notifications")
     key, now = TaskKey(host.scope(caller), task_id), host.clock()
     _existing(host, key)
-    check(host, wanted)
+    check(host, caller, wanted)
     config = prepared(host, key, wanted, version, now, unnamed=host.ids())
 
     def decide(head: Head) -> Change:

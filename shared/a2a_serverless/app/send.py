@@ -100,7 +100,7 @@ def submit(host: Host, caller: Caller, request: SendRequest) -> Accepted | Messa
     Raises:
         A2AError: the request was refused and nothing was changed.
     """
-    _check(host, request)
+    _check(host, caller, request)
     if request.message.task_id:
         return _continue(host, caller, request)
     direct = _direct_reply(host, caller, request.message)
@@ -109,7 +109,7 @@ def submit(host: Host, caller: Caller, request: SendRequest) -> Accepted | Messa
     return _begin(host, caller, request)
 
 
-def _check(host: Host, request: SendRequest) -> None:
+def _check(host: Host, caller: Caller, request: SendRequest) -> None:
     message = request.message
     if message.role is not Role.USER:
         raise InvalidParams.of("message.role", "a caller speaks as ROLE_USER")
@@ -120,7 +120,7 @@ def _check(host: Host, request: SendRequest) -> None:
         for position, part in enumerate(message.parts):
             _check_media_type(host.card, part, position)
     if request.configuration.push is not None:
-        push_configs.check(host, request.configuration.push)
+        push_configs.check(host, caller, request.configuration.push)
 
 
 def _check_media_type(card: AgentCard, part: Part, position: int) -> None:

@@ -36,6 +36,8 @@ class Rules:
     """A Standard execution lives a year at most."""
     push_configs: int = 10
     """Webhooks per task."""
+    webhook_hosts: int = 20
+    """Hosts that an owner may point webhooks at within an hour: nobody scans or floods others through us."""
     memory_bytes: int = 16_384
     """The JSON that an agent may keep between turns."""
 

@@ -1,6 +1,7 @@
 """Webhooks of a task: create, get, list, delete. Secrets go in and never come out."""
 
 from collections.abc import Callable
+from datetime import timedelta
 
 import pytest
 
@@ -34,6 +35,39 @@ def test_p03_two_webhooks_without_an_id_are_two_with_ids_of_their_own() -> None:
     assert first.id != second.id
     assert task.id not in {first.id, second.id}
     assert urls(world, task) == [HOOK + "/1", HOOK + "/2"]
+
+
+def test_an_owner_points_webhooks_at_so_many_hosts_in_an_hour_and_at_more_in_the_next() -> None:
+    world = World(rules=Rules(webhook_hosts=2))
+    task = world.send()
+    for host in ("one", "two", "one"):
+        create(world, task, webhook(f"https://{host}.example/hook"))
+
+    with pytest.raises(InvalidParams) as refused:
+        create(world, task, webhook("https://three.example/hook"))
+    world.clock.advance(timedelta(hours=1))
+    create(world, task, webhook("https://three.example/hook"))
+
+    assert "one of the 2 hosts of this hour" in str(refused.value)
+    assert len(urls(world, task)) == 4
+
+
+def test_a_send_counts_its_webhooks_host_before_there_is_a_task() -> None:
+    world = World(rules=Rules(webhook_hosts=1))
+    world.send(hook=webhook("https://one.example/hook"))
+
+    with pytest.raises(InvalidParams):
+        world.send(hook=webhook("https://two.example/hook"))
+    assert len(world.tasks.changes) == 1
+
+
+def test_the_hosts_of_one_owner_are_not_anothers() -> None:
+    world = World(rules=Rules(webhook_hosts=1))
+    world.send(hook=webhook("https://one.example/hook"))
+
+    world.send(caller=BOB, hook=webhook("https://two.example/hook"))
+
+    assert len(world.tasks.changes) == 2
 
 
 def test_p03_a_webhook_with_the_id_of_another_replaces_it() -> None:

@@ -44,6 +44,7 @@ from tests.fakes import (
     MemoryCallbacks,
     MemoryContexts,
     MemoryEndpoints,
+    MemoryHosts,
     MemoryLater,
     MemoryQueues,
     MemoryTasks,
@@ -154,6 +155,7 @@ class World:
         self.grants = MemoryCallbacks()
         self.endpoints = MemoryEndpoints(self.clock)
         self.sealer = PlainSealer()
+        self.webhook_hosts = MemoryHosts()
         self.post = Post()
         self.meanwhile: list[Callable[[], object]] = []
         self.relayed = 0
@@ -172,6 +174,7 @@ class World:
             push=self.tasks,
             receipts=self.tasks,
             sealer=self.sealer,
+            webhook_hosts=self.webhook_hosts,
             check_url=https_only,
             clock=self.clock,
             ids=self.ids,
