@@ -25,9 +25,6 @@ from a2a_serverless.core.delivery_state import redeliver as begun_anew
 from a2a_serverless.errors import Conflict, InvalidParams, TaskNotFound, UnsupportedOperation
 from a2a_serverless.types import TaskKey
 
-DELIVERIES_EXTENSION_URI: Final = "https://a2a-serverless.dev/ext/deliveries/v1"
-"""The extension under which the operations of this module are offered (SPEC 4.6)."""
-
 PENDING: Final = "pending"
 """The outcome of a delivery that goes on."""
 

@@ -7,12 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from a2a_serverless.app.deliveries import DELIVERIES_EXTENSION_URI
 from a2a_serverless.app.host import Host
 from a2a_serverless.core.head import PUSH_NUDGE_KEY, WAIT_EXTENSION_URI
 from a2a_serverless.core.push import WireVersion
 from a2a_serverless.protocol.authentication import Security
-from a2a_serverless.protocol.operations import OPERATIONS
+from a2a_serverless.protocol.operations import DELIVERIES_EXTENSION_URI, OPERATIONS
 from a2a_serverless.types import AgentCapabilities, AgentCard, AgentExtension, AgentInterface, JsonObject
 
 JSON_RPC: Final = "JSONRPC"

@@ -9,7 +9,7 @@ from a2a_serverless.app import deliveries
 from a2a_serverless.app.deliveries import Again, Delivery, Desk, WebhookLog
 from a2a_serverless.app.ports import AttemptRecord
 from a2a_serverless.errors import InvalidParams, UnsupportedOperation
-from a2a_serverless.protocol.requests import (
+from a2a_serverless.protocol.push_requests import (
     ListDeliveriesRequest,
     PingRequest,
     RedeliverRequest,

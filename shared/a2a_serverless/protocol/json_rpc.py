@@ -4,7 +4,7 @@ Errors of the protocol are answered with HTTP status 200; who is not authenticat
 """
 
 import logging
-from typing import Any, Final
+from typing import Final
 
 from a2a_serverless.core.push import WireVersion
 from a2a_serverless.errors import (
@@ -14,8 +14,8 @@ from a2a_serverless.errors import (
     MethodNotFound,
     VersionNotSupported,
 )
-from a2a_serverless.protocol import event_stream, faults, media, versions
-from a2a_serverless.protocol.dialects import V03, V1, Dialect
+from a2a_serverless.protocol import dialects, event_stream, faults, media, versions
+from a2a_serverless.protocol.dialects import Dialect
 from a2a_serverless.protocol.http import Request, Response
 from a2a_serverless.protocol.operations import METHODS, Operation
 from a2a_serverless.protocol.results import Streamed
@@ -24,7 +24,6 @@ from a2a_serverless.protocol.visit import Visit, perform, told
 from a2a_serverless.types import JsonObject, StreamEvent
 
 _NO_ID: Final = "null"
-_DIALECTS: Final = {WireVersion.V1_0: V1, WireVersion.V0_3: V03}
 
 log = logging.getLogger(__name__)
 
@@ -42,9 +41,7 @@ def answer(visit: Visit) -> Response:
     return _perform(visit, request_id, operation, dialect, message)
 
 
-def _perform(
-    visit: Visit, request_id: str, operation: Operation[Any], dialect: Dialect, message: JsonObject
-) -> Response:
+def _perform(visit: Visit, request_id: str, operation: Operation, dialect: Dialect, message: JsonObject) -> Response:
     try:
         outcome = perform(visit, operation, dialect, _params(message))
         if isinstance(outcome.result, Streamed):
@@ -80,7 +77,7 @@ def _id_text(message: JsonObject) -> str:
     return text_of(request_id)
 
 
-def _called(request: Request, message: JsonObject) -> tuple[Operation[Any], Dialect]:
+def _called(request: Request, message: JsonObject) -> tuple[Operation, Dialect]:
     """The operation that the method names, in its version, if that is the version of the request."""
     if message.get("jsonrpc") != "2.0":
         raise InvalidRequest('jsonrpc must be "2.0"')
@@ -93,7 +90,7 @@ def _called(request: Request, message: JsonObject) -> tuple[Operation[Any], Dial
     operation, version = METHODS[method]
     if version is not asked:
         raise versions.mismatch(f"the method {method}", belongs_to=version, asked=asked)
-    return operation, _DIALECTS[version]
+    return operation, dialects.on_json_rpc(version)
 
 
 def _params(message: JsonObject) -> JsonObject:

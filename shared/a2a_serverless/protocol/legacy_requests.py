@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field, StrictBool, StrictStr, model_validator
 
 from a2a_serverless.core.registration import SCHEMES
+from a2a_serverless.protocol import push_requests as push
 from a2a_serverless.protocol import requests as v1
 from a2a_serverless.protocol.requests import HistoryLength, Required
 from a2a_serverless.types import (
@@ -166,7 +167,7 @@ class MessageSendParams(A2AModel):
     """`message/send` and `message/stream`."""
 
     message: LegacyMessage
-    configuration: MessageSendConfiguration = MessageSendConfiguration()
+    configuration: MessageSendConfiguration = MessageSendConfiguration.unset()
     metadata: JsonObject | None = None
 
     def upgraded(self) -> v1.SendMessageRequest:
@@ -222,10 +223,10 @@ class SetPushConfigParams(A2AModel):
     task_id: Required
     push_notification_config: LegacyPushConfig
 
-    def upgraded(self) -> v1.CreatePushConfigRequest:
+    def upgraded(self) -> push.CreatePushConfigRequest:
         """The request in 1.0."""
         config = self.push_notification_config.upgraded()
-        return v1.CreatePushConfigRequest(
+        return push.CreatePushConfigRequest(
             task_id=self.task_id,
             id=config.id,
             url=config.url,
@@ -240,9 +241,9 @@ class GetPushConfigParams(A2AModel):
     id: Required
     push_notification_config_id: StrictStr = ""
 
-    def upgraded(self) -> v1.PushConfigRequest:
+    def upgraded(self) -> push.PushConfigRequest:
         """The request in 1.0."""
-        return v1.PushConfigRequest(task_id=self.id, id=self.push_notification_config_id)
+        return push.PushConfigRequest(task_id=self.id, id=self.push_notification_config_id)
 
 
 class ListPushConfigsParams(A2AModel):
@@ -250,9 +251,9 @@ class ListPushConfigsParams(A2AModel):
 
     id: Required
 
-    def upgraded(self) -> v1.ListPushConfigsRequest:
+    def upgraded(self) -> push.ListPushConfigsRequest:
         """The request in 1.0."""
-        return v1.ListPushConfigsRequest(task_id=self.id)
+        return push.ListPushConfigsRequest(task_id=self.id)
 
 
 class DeletePushConfigParams(A2AModel):
@@ -261,9 +262,9 @@ class DeletePushConfigParams(A2AModel):
     id: Required
     push_notification_config_id: Required
 
-    def upgraded(self) -> v1.PushConfigRequest:
+    def upgraded(self) -> push.PushConfigRequest:
         """The request in 1.0."""
-        return v1.PushConfigRequest(task_id=self.id, id=self.push_notification_config_id)
+        return push.PushConfigRequest(task_id=self.id, id=self.push_notification_config_id)
 
 
 class ExtendedCardParams(A2AModel):

@@ -1,22 +1,28 @@
 """The operations of A2A, in one table: names and routes of both versions, request types, use cases.
 
-Routing, both bindings, the documentation of methods and the tests read it; there is no second list.
+Routing, both bindings, the documentation of methods and the tests read it; there is no second list. Requests and use
+cases are named, as `module.name` of this package: a process imports those of the operations it is asked for.
 """
 
-from collections.abc import Callable
+import importlib
 from dataclasses import dataclass
-from typing import Any, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
-from a2a_serverless.app.deliveries import DELIVERIES_EXTENSION_URI
 from a2a_serverless.core.push import WireVersion
-from a2a_serverless.protocol import delivery_calls, use_cases
-from a2a_serverless.protocol import legacy_requests as v03
-from a2a_serverless.protocol import requests as v1
-from a2a_serverless.protocol.results import Result, Streamed
-from a2a_serverless.protocol.use_cases import Call
-from a2a_serverless.types import A2AModel
 
-Request = TypeVar("Request", bound=A2AModel)
+if TYPE_CHECKING:
+    from a2a_serverless.protocol.requests import TenantedRequest
+    from a2a_serverless.protocol.results import Result, Streamed
+    from a2a_serverless.protocol.use_cases import Call
+    from a2a_serverless.types import A2AModel
+
+DELIVERIES_EXTENSION_URI: Final = "https://a2a-serverless.dev/ext/deliveries/v1"
+"""The extension under which callers see and repeat the deliveries of their webhooks (SPEC 4.6)."""
+
+
+def _named(name: str) -> Any:
+    module, _, attribute = name.partition(".")
+    return getattr(importlib.import_module(f"{__package__}.{module}"), attribute)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,15 +34,23 @@ class Spelling:
     """
 
     method: str
-    request: type[A2AModel]
+    reads: str
+    """The name of its request."""
     routes: tuple[str, ...]
+
+    @property
+    def request(self) -> "type[A2AModel]":
+        """Its request."""
+        found: type[A2AModel] = _named(self.reads)
+        return found
 
 
 @dataclass(frozen=True, slots=True)
-class Operation(Generic[Request]):
+class Operation:
     """One operation. `run` takes the request of 1.0; a request of 0.3 is `upgraded()` to it."""
 
-    run: Callable[[Call, Request], Result | Streamed]
+    does: str
+    """The name of its use case."""
     v1: Spelling
     v03: Spelling
     streams: bool = False
@@ -51,6 +65,11 @@ class Operation(Generic[Request]):
         """The name that the specification calls it by."""
         return self.v1.method
 
+    def run(self, call: "Call", request: "TenantedRequest") -> "Result | Streamed":
+        """Let its use case answer the request."""
+        answer: Result | Streamed = _named(self.does)(call, request)
+        return answer
+
     def spelt(self, version: WireVersion) -> Spelling:
         """How a version writes it."""
         return self.v1 if version is WireVersion.V1_0 else self.v03
@@ -60,103 +79,107 @@ _TASK: Final = "/tasks/{id}"
 _CONFIGS: Final = "/tasks/{taskId}/pushNotificationConfigs"
 _CONFIGS_03: Final = "/v1/tasks/{id}/pushNotificationConfigs"
 
-OPERATIONS: Final[tuple[Operation[Any], ...]] = (
+OPERATIONS: Final[tuple[Operation, ...]] = (
     Operation(
-        use_cases.send_message,
-        Spelling("SendMessage", v1.SendMessageRequest, ("POST /message:send",)),
-        Spelling("message/send", v03.MessageSendParams, ("POST /v1/message:send",)),
+        "use_cases.send_message",
+        Spelling("SendMessage", "requests.SendMessageRequest", ("POST /message:send",)),
+        Spelling("message/send", "legacy_requests.MessageSendParams", ("POST /v1/message:send",)),
         sends=True,
     ),
     Operation(
-        use_cases.send_streaming_message,
-        Spelling("SendStreamingMessage", v1.SendMessageRequest, ("POST /message:stream",)),
-        Spelling("message/stream", v03.MessageSendParams, ("POST /v1/message:stream",)),
+        "use_cases.send_streaming_message",
+        Spelling("SendStreamingMessage", "requests.SendMessageRequest", ("POST /message:stream",)),
+        Spelling("message/stream", "legacy_requests.MessageSendParams", ("POST /v1/message:stream",)),
         streams=True,
         sends=True,
     ),
     Operation(
-        use_cases.get_task,
-        Spelling("GetTask", v1.GetTaskRequest, (f"GET {_TASK}",)),
-        Spelling("tasks/get", v03.TaskQueryParams, (f"GET /v1{_TASK}",)),
+        "use_cases.get_task",
+        Spelling("GetTask", "requests.GetTaskRequest", (f"GET {_TASK}",)),
+        Spelling("tasks/get", "legacy_requests.TaskQueryParams", (f"GET /v1{_TASK}",)),
     ),
     Operation(
-        use_cases.list_tasks,
-        Spelling("ListTasks", v1.ListTasksRequest, ("GET /tasks",)),
-        Spelling("", v03.ListTasksParams, ("GET /v1/tasks",)),
+        "use_cases.list_tasks",
+        Spelling("ListTasks", "requests.ListTasksRequest", ("GET /tasks",)),
+        Spelling("", "legacy_requests.ListTasksParams", ("GET /v1/tasks",)),
     ),
     Operation(
-        use_cases.cancel_task,
-        Spelling("CancelTask", v1.CancelTaskRequest, (f"POST {_TASK}:cancel",)),
-        Spelling("tasks/cancel", v03.TaskIdParams, (f"POST /v1{_TASK}:cancel",)),
+        "use_cases.cancel_task",
+        Spelling("CancelTask", "requests.CancelTaskRequest", (f"POST {_TASK}:cancel",)),
+        Spelling("tasks/cancel", "legacy_requests.TaskIdParams", (f"POST /v1{_TASK}:cancel",)),
     ),
     Operation(
-        use_cases.subscribe_to_task,
+        "use_cases.subscribe_to_task",
         # The text says POST, the proto GET, and clients of both kinds exist.
-        Spelling("SubscribeToTask", v1.SubscribeToTaskRequest, (f"POST {_TASK}:subscribe", f"GET {_TASK}:subscribe")),
+        Spelling(
+            "SubscribeToTask", "requests.SubscribeToTaskRequest", (f"POST {_TASK}:subscribe", f"GET {_TASK}:subscribe")
+        ),
         Spelling(
             "tasks/resubscribe",
-            v03.TaskResubscriptionParams,
+            "legacy_requests.TaskResubscriptionParams",
             (f"POST /v1{_TASK}:subscribe", f"GET /v1{_TASK}:subscribe"),
         ),
         streams=True,
     ),
     Operation(
-        use_cases.create_push_config,
-        Spelling("CreateTaskPushNotificationConfig", v1.CreatePushConfigRequest, (f"POST {_CONFIGS}",)),
+        "push_calls.create_push_config",
+        Spelling("CreateTaskPushNotificationConfig", "push_requests.CreatePushConfigRequest", (f"POST {_CONFIGS}",)),
         Spelling(
             "tasks/pushNotificationConfig/set",
-            v03.SetPushConfigParams,
+            "legacy_requests.SetPushConfigParams",
             ("POST /v1/tasks/{taskId}/pushNotificationConfigs",),
         ),
     ),
     Operation(
-        use_cases.get_push_config,
-        Spelling("GetTaskPushNotificationConfig", v1.NamedPushConfigRequest, (f"GET {_CONFIGS}/{{id}}",)),
+        "push_calls.get_push_config",
+        Spelling("GetTaskPushNotificationConfig", "push_requests.NamedPushConfigRequest", (f"GET {_CONFIGS}/{{id}}",)),
         Spelling(
             "tasks/pushNotificationConfig/get",
-            v03.GetPushConfigParams,
+            "legacy_requests.GetPushConfigParams",
             (f"GET {_CONFIGS_03}/{{pushNotificationConfigId}}",),
         ),
     ),
     Operation(
-        use_cases.list_push_configs,
-        Spelling("ListTaskPushNotificationConfigs", v1.ListPushConfigsRequest, (f"GET {_CONFIGS}",)),
-        Spelling("tasks/pushNotificationConfig/list", v03.ListPushConfigsParams, (f"GET {_CONFIGS_03}",)),
+        "push_calls.list_push_configs",
+        Spelling("ListTaskPushNotificationConfigs", "push_requests.ListPushConfigsRequest", (f"GET {_CONFIGS}",)),
+        Spelling("tasks/pushNotificationConfig/list", "legacy_requests.ListPushConfigsParams", (f"GET {_CONFIGS_03}",)),
     ),
     Operation(
-        use_cases.delete_push_config,
-        Spelling("DeleteTaskPushNotificationConfig", v1.NamedPushConfigRequest, (f"DELETE {_CONFIGS}/{{id}}",)),
+        "push_calls.delete_push_config",
+        Spelling(
+            "DeleteTaskPushNotificationConfig", "push_requests.NamedPushConfigRequest", (f"DELETE {_CONFIGS}/{{id}}",)
+        ),
         Spelling(
             "tasks/pushNotificationConfig/delete",
-            v03.DeletePushConfigParams,
+            "legacy_requests.DeletePushConfigParams",
             (f"DELETE {_CONFIGS_03}/{{pushNotificationConfigId}}",),
         ),
     ),
     Operation(
-        use_cases.get_extended_card,
-        Spelling("GetExtendedAgentCard", v1.ExtendedCardRequest, ("GET /extendedAgentCard",)),
+        "use_cases.get_extended_card",
+        Spelling("GetExtendedAgentCard", "requests.ExtendedCardRequest", ("GET /extendedAgentCard",)),
         Spelling(
             "agent/getAuthenticatedExtendedCard",
-            v03.ExtendedCardParams,
+            "legacy_requests.ExtendedCardParams",
             ("GET /v1/card", "GET /agent/authenticatedExtendedCard"),
         ),
     ),
     Operation(
-        delivery_calls.list_deliveries,
-        Spelling("deliveries/list", v1.ListDeliveriesRequest, (f"GET {_CONFIGS}/{{id}}/deliveries",)),
-        Spelling("", v1.ListDeliveriesRequest, ()),
+        "delivery_calls.list_deliveries",
+        Spelling("deliveries/list", "push_requests.ListDeliveriesRequest", (f"GET {_CONFIGS}/{{id}}/deliveries",)),
+        Spelling("", "push_requests.ListDeliveriesRequest", ()),
         extension=DELIVERIES_EXTENSION_URI,
     ),
     Operation(
-        delivery_calls.redeliver,
-        Spelling("deliveries/redeliver", v1.RedeliverRequest, (f"POST {_CONFIGS}/{{id}}:redeliver",)),
-        Spelling("", v1.RedeliverRequest, ()),
+        "delivery_calls.redeliver",
+        Spelling("deliveries/redeliver", "push_requests.RedeliverRequest", (f"POST {_CONFIGS}/{{id}}:redeliver",)),
+        Spelling("", "push_requests.RedeliverRequest", ()),
         extension=DELIVERIES_EXTENSION_URI,
     ),
     Operation(
-        delivery_calls.ping,
-        Spelling("deliveries/ping", v1.PingRequest, (f"POST {_CONFIGS}/{{id}}:ping",)),
-        Spelling("", v1.PingRequest, ()),
+        "delivery_calls.ping",
+        Spelling("deliveries/ping", "push_requests.PingRequest", (f"POST {_CONFIGS}/{{id}}:ping",)),
+        Spelling("", "push_requests.PingRequest", ()),
         extension=DELIVERIES_EXTENSION_URI,
     ),
 )

@@ -1,4 +1,7 @@
-"""The requests of the eleven operations, as version 1.0 has them (SPEC 3.1, 9.4). 0.3 is turned into these."""
+"""The requests about messages, tasks and cards, as version 1.0 has them (SPEC 3.1, 9.4). 0.3 is turned into these.
+
+Those about webhooks are in `push_requests`, which most processes never load.
+"""
 
 from datetime import UTC, datetime
 from typing import Annotated, Final
@@ -63,6 +66,22 @@ def moment(value: object) -> datetime:
         raise ValueError("must be an ISO 8601 timestamp, such as 2026-11-30T12:00:00.000Z") from error
 
 
+class TenantedRequest(A2AModel):
+    """Any request may name a tenant (SPEC 9, multi-tenancy), and most name a task."""
+
+    tenant: StrictStr = ""
+
+    @property
+    def named_task(self) -> str:
+        """The id of the task that the request is about; empty without one."""
+        return ""
+
+    @property
+    def named_tenants(self) -> frozenset[str]:
+        """The tenants it names, wherever in it that is possible."""
+        return frozenset({self.tenant} - {""})
+
+
 class SendMessageConfiguration(A2AModel):
     """How a send wants to be answered (SPEC 3.2.2)."""
 
@@ -72,27 +91,45 @@ class SendMessageConfiguration(A2AModel):
     return_immediately: StrictBool = False
 
 
-class SendMessageRequest(A2AModel):
+class SendMessageRequest(TenantedRequest):
     """SendMessage and SendStreamingMessage (SPEC 3.1.1, 3.1.2)."""
 
-    tenant: StrictStr = ""
     message: InboundMessage
-    configuration: SendMessageConfiguration = SendMessageConfiguration()
+    configuration: SendMessageConfiguration = SendMessageConfiguration.unset()
     metadata: JsonObject | None = None
 
+    @property
+    def named_task(self) -> str:
+        """The task that the message continues."""
+        return self.message.task_id
 
-class GetTaskRequest(A2AModel):
+    @property
+    def named_tenants(self) -> frozenset[str]:
+        """Its own, and that of the webhook it brings."""
+        push = self.configuration.task_push_notification_config
+        return super().named_tenants | ({push.tenant} - {""} if push is not None else frozenset())
+
+
+class TaskRequest(TenantedRequest):
+    """A request about one task."""
+
+    id: Required
+
+    @property
+    def named_task(self) -> str:
+        """The task it is about."""
+        return self.id
+
+
+class GetTaskRequest(TaskRequest):
     """GetTask (SPEC 3.1.3)."""
 
-    tenant: StrictStr = ""
-    id: Required
     history_length: HistoryLength | None = None
 
 
-class ListTasksRequest(A2AModel):
+class ListTasksRequest(TenantedRequest):
     """ListTasks (SPEC 3.1.4)."""
 
-    tenant: StrictStr = ""
     context_id: StrictStr = ""
     status: StateFilter = None
     page_size: PageSize | None = None
@@ -102,86 +139,15 @@ class ListTasksRequest(A2AModel):
     include_artifacts: StrictBool = False
 
 
-class CancelTaskRequest(A2AModel):
+class CancelTaskRequest(TaskRequest):
     """CancelTask (SPEC 3.1.5)."""
 
-    tenant: StrictStr = ""
-    id: Required
     metadata: JsonObject | None = None
 
 
-class SubscribeToTaskRequest(A2AModel):
+class SubscribeToTaskRequest(TaskRequest):
     """SubscribeToTask (SPEC 3.1.6)."""
 
-    tenant: StrictStr = ""
-    id: Required
 
-
-class CreatePushConfigRequest(TaskPushNotificationConfig):
-    """CreateTaskPushNotificationConfig (SPEC 3.1.7): the config itself, and the task it is for."""
-
-    task_id: Required
-    url: Required
-
-
-class PushConfigRequest(A2AModel):
-    """One config of a task; only 0.3 may leave `id` out."""
-
-    tenant: StrictStr = ""
-    task_id: Required
-    id: StrictStr = ""
-
-
-class NamedPushConfigRequest(PushConfigRequest):
-    """GetTaskPushNotificationConfig and DeleteTaskPushNotificationConfig (SPEC 3.1.8, 3.1.10)."""
-
-    id: Required
-
-
-class ListPushConfigsRequest(A2AModel):
-    """ListTaskPushNotificationConfigs (SPEC 3.1.9). A task has so few that there is one page."""
-
-    tenant: StrictStr = ""
-    task_id: Required
-    page_size: Annotated[StrictInt, Field(ge=0)] | None = None
-    page_token: StrictStr = ""
-
-
-class ExtendedCardRequest(A2AModel):
+class ExtendedCardRequest(TenantedRequest):
     """GetExtendedAgentCard (SPEC 3.1.11)."""
-
-    tenant: StrictStr = ""
-
-
-class ListDeliveriesRequest(NamedPushConfigRequest):
-    """What became of the nudges of a config (extension `deliveries`)."""
-
-    page_size: PageSize | None = None
-    page_token: StrictStr = ""
-
-
-class RedeliverRequest(NamedPushConfigRequest):
-    """Send a nudge again: the one of this id, or the newest (extension `deliveries`)."""
-
-    message_id: StrictStr = ""
-
-
-class PingRequest(NamedPushConfigRequest):
-    """Send a test (extension `deliveries`)."""
-
-
-Tenanted = (
-    SendMessageRequest
-    | GetTaskRequest
-    | ListTasksRequest
-    | CancelTaskRequest
-    | SubscribeToTaskRequest
-    | CreatePushConfigRequest
-    | PushConfigRequest
-    | ListPushConfigsRequest
-    | ExtendedCardRequest
-    | ListDeliveriesRequest
-    | RedeliverRequest
-    | PingRequest
-)
-"""Any request; each may name a tenant (SPEC 9, multi-tenancy)."""

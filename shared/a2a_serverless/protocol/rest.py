@@ -7,9 +7,9 @@ from typing import Any, Final, get_args
 
 from a2a_serverless.core.push import WireVersion
 from a2a_serverless.errors import A2AError, InvalidRequest
-from a2a_serverless.protocol import event_stream, faults, media, versions
+from a2a_serverless.protocol import dialects, event_stream, faults, media, versions
 from a2a_serverless.protocol.cards import Document
-from a2a_serverless.protocol.dialects import V03_REST, V1, Dialect
+from a2a_serverless.protocol.dialects import Dialect
 from a2a_serverless.protocol.http import Request, Response
 from a2a_serverless.protocol.results import ExtendedCard, Result, Streamed
 from a2a_serverless.protocol.routing import Matched
@@ -17,14 +17,13 @@ from a2a_serverless.protocol.strict_json import LARGEST_BODY, parse, text_of
 from a2a_serverless.protocol.visit import Visit, perform, told
 from a2a_serverless.types import A2AModel, JsonObject, StreamEvent
 
-_DIALECTS: Final = {WireVersion.V1_0: V1, WireVersion.V0_3: V03_REST}
 _INTEGER: Final = re.compile(r"-?[0-9]{1,18}")
 _BOOLEANS: Final = {"true": True, "false": False}
 
 
 def answer(visit: Visit, matched: Matched) -> Response:
     """The response to a request at one of an agent's REST addresses."""
-    dialect, operation = _DIALECTS[matched.version], matched.operation
+    dialect, operation = dialects.on_rest(matched.version), matched.operation
     if len(visit.request.body) > LARGEST_BODY:
         return faults.Refusal(413, "RESOURCE_EXHAUSTED", f"the request is larger than {LARGEST_BODY} bytes").response()
     try:

@@ -5,7 +5,7 @@ Segments are compared decoded, so an id that a client percent-encoded is the sam
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from a2a_serverless.core.push import WireVersion
 from a2a_serverless.protocol.operations import OPERATIONS, Operation
@@ -34,7 +34,7 @@ class _Step:
 class _Route:
     verb: str
     steps: tuple[_Step, ...]
-    operation: Operation[Any]
+    operation: Operation
     version: WireVersion
 
 
@@ -42,7 +42,7 @@ class _Route:
 class Matched:
     """The operation of a request, and what its path says."""
 
-    operation: Operation[Any]
+    operation: Operation
     version: WireVersion
     members: Mapping[str, str]
 

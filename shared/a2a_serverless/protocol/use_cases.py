@@ -1,4 +1,7 @@
-"""Each operation as a function from a request of 1.0 to a result: the seam between protocol and `app`."""
+"""Each operation as a function from a request of 1.0 to a result: the seam between protocol and `app`.
+
+Those about webhooks are in `push_calls` and `delivery_calls`.
+"""
 
 import re
 from collections.abc import Callable
@@ -6,29 +9,25 @@ from dataclasses import dataclass
 from typing import Final
 
 from a2a_serverless.app import cancel as app_cancel
-from a2a_serverless.app import push_configs, read, send, subscribe
+from a2a_serverless.app import read, send, subscribe
 from a2a_serverless.app.host import Host
 from a2a_serverless.core.push import WireVersion
 from a2a_serverless.errors import (
     ExtendedAgentCardNotConfigured,
-    InvalidParams,
     TaskNotFound,
     UnsupportedOperation,
 )
 from a2a_serverless.protocol import page_token
 from a2a_serverless.protocol.requests import (
     CancelTaskRequest,
-    CreatePushConfigRequest,
     ExtendedCardRequest,
     GetTaskRequest,
-    ListPushConfigsRequest,
     ListTasksRequest,
-    PushConfigRequest,
     SendMessageRequest,
     SubscribeToTaskRequest,
 )
-from a2a_serverless.protocol.results import Deleted, ExtendedCard, Listed, PushConfigs, Sent, Streamed
-from a2a_serverless.types import Caller, JsonObject, Task, TaskPushNotificationConfig
+from a2a_serverless.protocol.results import ExtendedCard, Listed, Sent, Streamed
+from a2a_serverless.types import Caller, JsonObject, Task
 
 _TASK_ID: Final = re.compile(r"[A-Za-z0-9._~-]{1,128}")
 
@@ -99,48 +98,6 @@ def subscribe_to_task(call: Call, request: SubscribeToTaskRequest) -> Streamed:
         if call.version is not WireVersion.V0_3:
             raise
         return Streamed(iter((read.get(call.host, call.caller, task_id),)))
-
-
-def create_push_config(call: Call, request: CreatePushConfigRequest) -> TaskPushNotificationConfig:
-    """CreateTaskPushNotificationConfig."""
-    return push_configs.create(call.host, call.caller, known_task_id(request.task_id), request, call.version)
-
-
-def get_push_config(call: Call, request: PushConfigRequest) -> TaskPushNotificationConfig:
-    """GetTaskPushNotificationConfig."""
-    task_id = known_task_id(request.task_id)
-    if call.version is WireVersion.V1_0:
-        return push_configs.get(call.host, call.caller, task_id, request.id)
-    return _config_of_03(push_configs.list_all(call.host, call.caller, task_id), task_id, request.id)
-
-
-def _config_of_03(
-    configs: tuple[TaskPushNotificationConfig, ...], task_id: str, wanted: str
-) -> TaskPushNotificationConfig:
-    """Clients of 0.3 set a config without naming it and ask for it by any name: by the task's, by `default`, by none.
-
-    So it is the one of that name, else the one that was not named; without a name, the oldest will do as well.
-    """
-    by_name = {config.id: config for config in reversed(configs)}
-    found = by_name.get(wanted) or by_name.get(task_id)
-    if found is None and not wanted and configs:
-        found = configs[0]
-    if found is None:
-        raise TaskNotFound("the task has no push notification config with this id")
-    return found
-
-
-def list_push_configs(call: Call, request: ListPushConfigsRequest) -> PushConfigs:
-    """ListTaskPushNotificationConfigs."""
-    if request.page_token:
-        raise InvalidParams.of("pageToken", "must be empty: there is one page")
-    return PushConfigs(push_configs.list_all(call.host, call.caller, known_task_id(request.task_id)))
-
-
-def delete_push_config(call: Call, request: PushConfigRequest) -> Deleted:
-    """DeleteTaskPushNotificationConfig."""
-    push_configs.delete(call.host, call.caller, known_task_id(request.task_id), request.id)
-    return Deleted()
 
 
 def get_extended_card(call: Call, request: ExtendedCardRequest) -> ExtendedCard:

@@ -3,7 +3,6 @@
 import logging
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
 
 from a2a_serverless.app.host import Host
 from a2a_serverless.errors import A2AError, Conflict, EntryTooLarge, InternalError, InvalidParams, TaskNotFound
@@ -15,15 +14,7 @@ from a2a_serverless.protocol.faults import Busy
 from a2a_serverless.protocol.fitting import Fitting
 from a2a_serverless.protocol.http import Request
 from a2a_serverless.protocol.operations import Operation
-from a2a_serverless.protocol.requests import (
-    CancelTaskRequest,
-    ExtendedCardRequest,
-    GetTaskRequest,
-    ListTasksRequest,
-    SendMessageRequest,
-    SubscribeToTaskRequest,
-    Tenanted,
-)
+from a2a_serverless.protocol.requests import ListTasksRequest, SendMessageRequest, TenantedRequest
 from a2a_serverless.protocol.results import Result, Streamed
 from a2a_serverless.protocol.use_cases import Call
 from a2a_serverless.protocol.witness import Sighting
@@ -54,7 +45,7 @@ class Outcome:
     headers: dict[str, str]
 
 
-def perform(visit: Visit, operation: Operation[Any], dialect: Dialect, wire: JsonObject) -> Outcome:
+def perform(visit: Visit, operation: Operation, dialect: Dialect, wire: JsonObject) -> Outcome:
     """Read the request, check it whole, and let the use case answer.
 
     Raises:
@@ -64,10 +55,9 @@ def perform(visit: Visit, operation: Operation[Any], dialect: Dialect, wire: Jso
     caller = _caller(visit.identity, request)
     sighting = visit.sighting
     sighting.operation, sighting.version, sighting.caller = operation.name, dialect.version, caller
-    known = visit.cards.extensions(visit.host)
     asked = extensions.requested(visit.request, dialect.version)
     if operation.sends:
-        extensions.check_required(asked, known)
+        extensions.check_required(asked, visit.host.card.capabilities.extensions)
     call = Call(
         host=visit.host,
         caller=caller,
@@ -81,12 +71,13 @@ def perform(visit: Visit, operation: Operation[Any], dialect: Dialect, wire: Jso
         raise Busy("the task is being changed by others; try again") from error
     except EntryTooLarge as error:
         raise InvalidParams.of("message", "is larger than can be kept; send large content as url parts") from error
-    return Outcome(result, extensions.echo(extensions.activated(asked, known), dialect.version))
+    active = extensions.activated(asked, visit.cards.extensions(visit.host)) if asked else ()
+    return Outcome(result, extensions.echo(active, dialect.version))
 
 
-def _run(sighting: Sighting, operation: Operation[Any], call: Call, request: Tenanted) -> Result | Streamed:
+def _run(sighting: Sighting, operation: Operation, call: Call, request: TenantedRequest) -> Result | Streamed:
     """Run the use case. A call is about the task that it names unless there is no such task for its caller."""
-    named = _named_task(request)
+    named = request.named_task
     try:
         result = operation.run(call, request)
     except TaskNotFound:
@@ -98,32 +89,17 @@ def _run(sighting: Sighting, operation: Operation[Any], call: Call, request: Ten
     return result
 
 
-def _named_task(request: Tenanted) -> str:
-    match request:
-        case SendMessageRequest():
-            return request.message.task_id
-        case GetTaskRequest() | CancelTaskRequest() | SubscribeToTaskRequest():
-            return request.id
-        case ListTasksRequest() | ExtendedCardRequest():
-            return ""
-        case _:
-            return request.task_id
-
-
-def _caller(identity: Identity, request: Tenanted) -> Caller:
+def _caller(identity: Identity, request: TenantedRequest) -> Caller:
     """The caller within the tenant that the request names. A tenant that is not his is like a task that is not."""
-    named = {request.tenant}
-    if isinstance(request, SendMessageRequest) and request.configuration.task_push_notification_config:
-        named.add(request.configuration.task_push_notification_config.tenant)
-    named.discard("")
-    caller = identity.caller(named.pop()) if len(named) == 1 else None if named else identity.caller("")
+    named = request.named_tenants
+    caller = identity.caller(next(iter(named), "")) if len(named) <= 1 else None
     if caller is None:
         begins_nothing = not isinstance(request, SendMessageRequest | ListTasksRequest)
         raise TaskNotFound if begins_nothing else TaskNotFound("tenant not found")
     return caller
 
 
-def told(failure: Exception, visit: Visit, operation: Operation[Any]) -> A2AError:
+def told(failure: Exception, visit: Visit, operation: Operation) -> A2AError:
     """The error that the caller hears of; what is ours is logged, and he hears nothing of it."""
     about = {"agent": visit.host.name, "operation": operation.name}
     if not isinstance(failure, A2AError):

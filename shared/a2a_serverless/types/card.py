@@ -80,7 +80,7 @@ class AgentCard(A2AModel):
     provider: AgentProvider | None = None
     documentation_url: StrictStr | None = None
     icon_url: StrictStr | None = None
-    capabilities: AgentCapabilities = AgentCapabilities()
+    capabilities: AgentCapabilities = AgentCapabilities.unset()
     supported_interfaces: tuple[AgentInterface, ...] = ()
     security_schemes: dict[str, JsonObject] = Field(default_factory=dict)
     security_requirements: tuple[JsonObject, ...] = ()

@@ -3,12 +3,11 @@
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from a2a_serverless.core.push import WireVersion
-from a2a_serverless.protocol import requests, routing
+from a2a_serverless.protocol import operations, push_requests, requests, routing
 from a2a_serverless.protocol.operations import METHODS, OPERATIONS, Operation
 from a2a_serverless.types import (
     A2AModel,
@@ -53,6 +52,14 @@ def test_what_it_has_beside_them_belongs_to_an_extension_of_one_zero() -> None:
     assert all(not operation.v03.method and not operation.v03.routes for operation in beside)
 
 
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
+def test_every_name_in_it_leads_somewhere(operation: Operation) -> None:
+    """Names are looked up when the operation is first asked for, which must not be the first time anybody looks."""
+    assert callable(operations._named(operation.does))
+    assert issubclass(operation.v1.request, requests.TenantedRequest)
+    assert issubclass(operation.v03.request, A2AModel)
+
+
 def test_it_has_the_ten_methods_of_zero_three() -> None:
     legacy = {method for method, (_, version) in METHODS.items() if version is WireVersion.V0_3}
 
@@ -76,7 +83,7 @@ def test_no_method_is_named_outside_the_table() -> None:
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
 @pytest.mark.parametrize("version", WireVersion)
-def test_every_route_leads_to_its_operation(operation: Operation[Any], version: WireVersion) -> None:
+def test_every_route_leads_to_its_operation(operation: Operation, version: WireVersion) -> None:
     for route in operation.spelt(version).routes:
         verb, _, path = route.partition(" ")
         segments = tuple(re.sub(r"\{\w+\}", "x-1", segment) for segment in path.split("/")[1:])
@@ -92,7 +99,7 @@ def test_every_route_leads_to_its_operation(operation: Operation[Any], version: 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
 @pytest.mark.parametrize("version", WireVersion)
-def test_what_a_path_fills_in_is_a_member_of_the_request(operation: Operation[Any], version: WireVersion) -> None:
+def test_what_a_path_fills_in_is_a_member_of_the_request(operation: Operation, version: WireVersion) -> None:
     spelling = operation.spelt(version)
     members = {field.alias for field in spelling.request.model_fields.values()}
 
@@ -128,9 +135,9 @@ MODELS: dict[str, type[A2AModel]] = {
     "ListTasksRequest": requests.ListTasksRequest,
     "CancelTaskRequest": requests.CancelTaskRequest,
     "SubscribeToTaskRequest": requests.SubscribeToTaskRequest,
-    "GetTaskPushNotificationConfigRequest": requests.NamedPushConfigRequest,
-    "DeleteTaskPushNotificationConfigRequest": requests.NamedPushConfigRequest,
-    "ListTaskPushNotificationConfigsRequest": requests.ListPushConfigsRequest,
+    "GetTaskPushNotificationConfigRequest": push_requests.NamedPushConfigRequest,
+    "DeleteTaskPushNotificationConfigRequest": push_requests.NamedPushConfigRequest,
+    "ListTaskPushNotificationConfigsRequest": push_requests.ListPushConfigsRequest,
     "GetExtendedAgentCardRequest": requests.ExtendedCardRequest,
 }
 

@@ -1,0 +1,62 @@
+"""The requests about webhooks (SPEC 3.1.7 to 3.1.10), and about their deliveries (our extension `deliveries`)."""
+
+from typing import Annotated
+
+from pydantic import Field, StrictInt, StrictStr
+
+from a2a_serverless.protocol.requests import PageSize, Required, TenantedRequest
+from a2a_serverless.types import TaskPushNotificationConfig
+
+
+class AboutWebhooks(TenantedRequest):
+    """A request about the webhooks of a task."""
+
+    task_id: Required
+
+    @property
+    def named_task(self) -> str:
+        """The task it is about."""
+        return self.task_id
+
+
+class CreatePushConfigRequest(TaskPushNotificationConfig, AboutWebhooks):
+    """CreateTaskPushNotificationConfig (SPEC 3.1.7): the config itself, and the task it is for."""
+
+    task_id: Required
+    url: Required
+
+
+class PushConfigRequest(AboutWebhooks):
+    """One config of a task; only 0.3 may leave `id` out."""
+
+    id: StrictStr = ""
+
+
+class NamedPushConfigRequest(PushConfigRequest):
+    """GetTaskPushNotificationConfig and DeleteTaskPushNotificationConfig (SPEC 3.1.8, 3.1.10)."""
+
+    id: Required
+
+
+class ListPushConfigsRequest(AboutWebhooks):
+    """ListTaskPushNotificationConfigs (SPEC 3.1.9). A task has so few that there is one page."""
+
+    page_size: Annotated[StrictInt, Field(ge=0)] | None = None
+    page_token: StrictStr = ""
+
+
+class ListDeliveriesRequest(NamedPushConfigRequest):
+    """What became of the nudges of a config (extension `deliveries`)."""
+
+    page_size: PageSize | None = None
+    page_token: StrictStr = ""
+
+
+class RedeliverRequest(NamedPushConfigRequest):
+    """Send a nudge again: the one of this id, or the newest (extension `deliveries`)."""
+
+    message_id: StrictStr = ""
+
+
+class PingRequest(NamedPushConfigRequest):
+    """Send a test (extension `deliveries`)."""
