@@ -122,21 +122,38 @@ def moved_out(entries: Sequence[Entry]) -> tuple[tuple[Entry, ...], tuple[Conten
 def _moved(entry: Entry, contents: dict[str, Content]) -> Entry:
     parts = parts_of(entry)
     sizes = [_size(part) for part in parts]
-    rest = sum(sizes)
-    if rest > LARGEST_ENTRY:
-        raise EntryTooLarge(f"an entry with {rest} bytes of content is too large to keep: at most {LARGEST_ENTRY}")
-    leaving: set[int] = set()
-    for position in sorted(range(len(parts)), key=lambda at: -sizes[at]):
-        if rest <= INLINE_BYTES or sizes[position] < SMALLEST:
+    if sum(sizes) > LARGEST_ENTRY:
+        raise EntryTooLarge(
+            f"an entry with {sum(sizes)} bytes of content is too large to keep: at most {LARGEST_ENTRY}"
+        )
+    moved = _without(entry, _leaving(sizes, INLINE_BYTES), contents)
+    if _fits(moved):
+        return moved
+    # As JSON it is larger than what it says, since quotes and controls are written as several characters.
+    least = _without(entry, _leaving(sizes, 0), contents)
+    if _fits(least):
+        return least
+    raise EntryTooLarge(
+        f"an entry with more than {LARGEST_REST} bytes of metadata and small parts is too large to keep"
+    )
+
+
+def _leaving(sizes: Sequence[int], inline: int) -> set[int]:
+    """Which parts leave so that at most so much stays inline, the largest first."""
+    rest, leaving = sum(sizes), set[int]()
+    for position in sorted(range(len(sizes)), key=lambda at: -sizes[at]):
+        if rest <= inline or sizes[position] < SMALLEST:
             break
         leaving.add(position)
         rest -= sizes[position]
+    return leaving
+
+
+def _without(entry: Entry, leaving: set[int], contents: dict[str, Content]) -> Entry:
     if not leaving:
-        _check_rest(entry)
         return entry
-    moved = with_parts(entry, tuple(_apart(part, contents) if at in leaving else part for at, part in enumerate(parts)))
-    _check_rest(moved)
-    return moved
+    parts = parts_of(entry)
+    return with_parts(entry, tuple(_apart(part, contents) if at in leaving else part for at, part in enumerate(parts)))
 
 
 def _apart(part: Part, contents: dict[str, Content]) -> Part:
@@ -185,18 +202,14 @@ def _size(part: Part) -> int:
     return len(to_json(part.data, inf_nan_mode="null"))
 
 
-def _check_rest(entry: Entry) -> None:
-    """What cannot leave must be small where the agent chose it; a caller's message is bounded by its request."""
+def _fits(entry: Entry) -> bool:
+    """Whether what stays can be kept. Only the agent's own is looked at: a caller's is bounded by its request."""
     if isinstance(entry, Spoken | Restarted):
-        return
+        return True
     said = entry.status.message if isinstance(entry, StatusChanged) else entry.artifact
     if said is None or (len(said.parts) < 64 and not said.metadata and not any(part.metadata for part in said.parts)):
-        return
-    size = len(said.to_json())
-    if size > LARGEST_REST:
-        raise EntryTooLarge(
-            f"an entry with {size} bytes of metadata and small parts is too large to keep: at most {LARGEST_REST}"
-        )
+        return True
+    return len(said.to_json()) <= LARGEST_REST
 
 
 def parts_of(entry: Entry) -> tuple[Part, ...]:
