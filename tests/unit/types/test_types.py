@@ -295,7 +295,7 @@ def test_credentials_of_a_webhook_must_have_a_scheme() -> None:
     with pytest.raises(ValidationError):
         TaskPushNotificationConfig.model_validate({"url": "https://a.example", "authentication": {"credentials": "x"}})
 
-    assert AuthenticationInfo(scheme="Bearer").credentials == ""
+    assert AuthenticationInfo(scheme="Bearer").credentials is None
 
 
 def test_a_card_must_say_what_the_agent_is() -> None:
