@@ -1,6 +1,7 @@
 """The composition root: what the hops have in common, built once per process and only when it is asked for.
 
-Each hop adds its own in `functions/<hop>/parts.py`, so that no function imports what another needs.
+Each hop adds its own in `functions/<hop>/parts.py`, so that no function imports what another needs. What not every hop
+needs, or only few of its calls, is imported where it is made.
 """
 
 import importlib
@@ -9,7 +10,7 @@ import secrets
 import uuid
 from datetime import UTC, datetime
 from functools import cache
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from a2a_serverless.agent import Agent
@@ -18,12 +19,14 @@ from a2a_serverless.aws.bucket import Bucket
 from a2a_serverless.aws.clients import Clients
 from a2a_serverless.aws.evidence_table import EvidenceTable
 from a2a_serverless.aws.part_store import S3Parts
-from a2a_serverless.aws.push_table import PushTable
 from a2a_serverless.aws.settings import Settings
 from a2a_serverless.aws.table import Table
 from a2a_serverless.aws.task_table import TaskTable
 from a2a_serverless.core.head import Rules
-from a2a_serverless.webhook.policy import WebhookPolicy
+
+if TYPE_CHECKING:
+    from a2a_serverless.aws.push_table import PushTable
+    from a2a_serverless.webhook.policy import WebhookPolicy
 
 USER_AGENT: Final = "a2a-serverless/0.1"
 """What receivers see of us, whether they are told something or asked."""
@@ -96,14 +99,18 @@ def recorder() -> Recorder | None:
 
 
 @cache
-def push() -> PushTable:
+def push() -> "PushTable":
     """The webhooks in it, with their nudges."""
+    from a2a_serverless.aws.push_table import PushTable
+
     return PushTable(table(), ids=ids)
 
 
 @cache
-def webhook_policy() -> WebhookPolicy:
+def webhook_policy() -> "WebhookPolicy":
     """Where webhooks may lead; never back to this deployment."""
+    from a2a_serverless.webhook.policy import WebhookPolicy
+
     told = settings()
     own = urlsplit(told.public_url).hostname
     return WebhookPolicy(allow_private=told.allow_private_webhooks, own_hosts=frozenset([own] if own else []))

@@ -9,8 +9,8 @@ from typing import Final
 
 from a2a_serverless.app.attempt import NudgeToSend, Sent
 from a2a_serverless.app.attempt import Sender as Deliver
-from a2a_serverless.app.evidence import WitnessedSender
 from a2a_serverless.app.notify import Notifier
+from a2a_serverless.app.witnessed_sender import WitnessedSender
 from a2a_serverless.aws.endpoint_table import EndpointTable
 from a2a_serverless.aws.queues import SqsDeadLetters, SqsNudges
 from a2a_serverless.aws.schedules import ScheduledNudges

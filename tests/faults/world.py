@@ -19,6 +19,7 @@ import pytest
 
 import functions.api.handler as api
 import functions.api.parts as api_parts
+import functions.api.seldom as api_seldom
 import functions.expire.handler as expire
 import functions.expire.parts as expire_parts
 import functions.notify.handler as notify
@@ -408,7 +409,17 @@ class _OneByOne:
 def unwire() -> None:
     """Nothing that was built for another deployment may be found."""
     logging.disable(logging.NOTSET)
-    parts = (api_parts, expire_parts, notify_parts, relay_parts, run_turn_parts, sweep_parts, signing, wiring)
+    parts = (
+        api_parts,
+        api_seldom,
+        expire_parts,
+        notify_parts,
+        relay_parts,
+        run_turn_parts,
+        sweep_parts,
+        signing,
+        wiring,
+    )
     for name, built in itertools.chain.from_iterable(vars(module).items() for module in parts):
         if callable(forget := getattr(built, "cache_clear", None)) and not name.startswith("__"):
             forget()

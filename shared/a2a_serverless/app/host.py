@@ -1,13 +1,29 @@
 """What the operations of one agent work with, as one value: built once per process by `functions.wiring`."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from a2a_serverless.agent.agent import Agent
-from a2a_serverless.app.deliveries import Desk
-from a2a_serverless.app.ports import Clock, Ids, PartStore, Pause, PushStore, Receipts, Sealer, TaskStore, WebhookHosts
 from a2a_serverless.core.head import Rules
-from a2a_serverless.types import AgentCard, Caller, Scope
+from a2a_serverless.types import Caller, Scope
+
+if TYPE_CHECKING:
+    from a2a_serverless.agent.agent import Agent
+    from a2a_serverless.app.deliveries import Desk
+    from a2a_serverless.app.ports import (
+        Clock,
+        Ids,
+        PartStore,
+        Pause,
+        PushStore,
+        Receipts,
+        Sealer,
+        TaskStore,
+        WebhookHosts,
+    )
+    from a2a_serverless.types import AgentCard
 
 
 def everybody_wants(_url: str) -> None:

@@ -1,16 +1,22 @@
-"""What the use cases need from outside. Each port has an adapter for AWS and one in memory, held to one suite."""
+"""What the use cases need from outside. Each port has an adapter for AWS and one in memory, held to one suite.
+
+A port names what goes through it and loads none of that: whoever calls it has it already.
+"""
+
+from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
-from a2a_serverless.core.delivery_endpoint import EndpointHealth
-from a2a_serverless.core.delivery_state import DeliveryState
-from a2a_serverless.core.head import Change, Head, Record, Wait
-from a2a_serverless.core.journal import Entry
-from a2a_serverless.core.push import PushConfig, PushSecrets
-from a2a_serverless.types import JsonObject, Owner, Scope, TaskKey, TaskState, TaskStatus
+if TYPE_CHECKING:
+    from a2a_serverless.core.delivery_endpoint import EndpointHealth
+    from a2a_serverless.core.delivery_state import DeliveryState
+    from a2a_serverless.core.head import Change, Head, Record, Wait
+    from a2a_serverless.core.journal import Entry
+    from a2a_serverless.core.push import PushConfig, PushSecrets
+    from a2a_serverless.types import JsonObject, Owner, Scope, TaskKey, TaskState, TaskStatus
 
 Clock = Callable[[], datetime]
 """The time now, aware, in UTC."""

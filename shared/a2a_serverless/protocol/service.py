@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from a2a_serverless.app.evidence import Exchange, Record
@@ -17,7 +17,6 @@ from a2a_serverless.core.push import WireVersion
 from a2a_serverless.errors import InternalError, MethodNotFound
 from a2a_serverless.protocol import card, json_rpc, media, rest, routing
 from a2a_serverless.protocol.authentication import Authenticator, Identity
-from a2a_serverless.protocol.callback_door import CallbackDoor
 from a2a_serverless.protocol.card_signature import CardSigner
 from a2a_serverless.protocol.cards import Cards
 from a2a_serverless.protocol.faults import Refusal, method_not_allowed, not_found
@@ -25,6 +24,9 @@ from a2a_serverless.protocol.http import Request, Response
 from a2a_serverless.protocol.strict_json import text_of
 from a2a_serverless.protocol.visit import Visit
 from a2a_serverless.protocol.witness import callback_of, exchange_of
+
+if TYPE_CHECKING:
+    from a2a_serverless.protocol.callback_door import CallbackDoor
 
 CARD_NAMES: Final = frozenset({"agent-card.json", "agent.json"})
 """The name of both versions, and that of 0.2, which old clients still ask for."""
@@ -54,7 +56,7 @@ class Service:
     push_jwks: Callable[[], bytes]
     clock: Clock
     card_signer: CardSigner | None = None
-    callbacks: CallbackDoor | None = None
+    callbacks: "CallbackDoor | None" = None
     push_issuer: str = ""
     record: Record | None = None
     cards: Cards = field(init=False)
@@ -134,7 +136,7 @@ def _at(service: Service, request: Request, host: Host, segments: tuple[str, ...
     return response
 
 
-def _at_callback(service: Service, door: CallbackDoor, request: Request, token: str) -> Response:
+def _at_callback(service: Service, door: "CallbackDoor", request: Request, token: str) -> Response:
     """At a callback address. A post to a genuine one is written down, whatever came of it; a look is not."""
     began = service.clock()
     grant = door.grant(token)
