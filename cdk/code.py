@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from . import models
 from .context import Refusal
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -49,6 +50,7 @@ def stage(
     _copy(ROOT / "shared" / "a2a_serverless", target / "a2a_serverless")
     for tool in ("local", "cli"):  # they run functions; no function runs them
         shutil.rmtree(target / "a2a_serverless" / tool, ignore_errors=True)
+    models.write_models(target / "a2a_serverless" / "aws" / models.FOLDER)
     if agent_source is not None:
         _copy_agents(agent_source, target)
     if runtime_requirements:

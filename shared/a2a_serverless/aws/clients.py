@@ -10,7 +10,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, cast
 
 if TYPE_CHECKING:
-    from botocore.loaders import Loader
     from botocore.session import Session
     from types_boto3_dynamodb.client import DynamoDBClient
     from types_boto3_kms.client import KMSClient
@@ -30,14 +29,13 @@ class Clients:
 
     Credentials, region and endpoints come from the environment (`AWS_ENDPOINT_URL` among them), as botocore reads it.
 
+    Service models come from `models.FOLDER` where that is there, which is in a staged function; else from botocore.
+
     Args:
-        loader: where service models are read from, if not from botocore's own data: a folder of models that are cut to
-            the operations we use loads faster, and must not be seen by an agent's own clients.
         connections: how many requests to one service may be under way at once.
     """
 
-    def __init__(self, *, loader: Loader | None = None, connections: int = 10) -> None:
-        self._loader = loader
+    def __init__(self, *, connections: int = 10) -> None:
         self._connections = connections
 
     @cached_property
@@ -87,9 +85,11 @@ class Clients:
     def _session(self) -> Session:
         from botocore.session import get_session  # here, so that importing the adapters alone costs nothing
 
+        from a2a_serverless.aws.models import FOLDER, OwnModels
+
         session = get_session()
-        if self._loader is not None:
-            session.register_component("data_loader", self._loader)
+        if FOLDER.is_dir():
+            session.register_component("data_loader", OwnModels(FOLDER))
         session.get_component("credential_provider").remove("iam-role")  # instance metadata
         return session
 

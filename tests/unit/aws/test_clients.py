@@ -39,14 +39,3 @@ def test_the_instance_is_never_asked_for_credentials(clients: Clients) -> None:
     providers = clients._session.get_component("credential_provider").providers
 
     assert "iam-role" not in {provider.METHOD for provider in providers}
-
-
-def test_models_may_come_from_a_folder_of_their_own(clients: Clients) -> None:
-    from botocore.loaders import Loader
-
-    loader = Loader()
-
-    given = Clients(loader=loader)
-
-    assert given.dynamodb.meta.service_model.service_name == "dynamodb"
-    assert given._session.get_component("data_loader") is loader

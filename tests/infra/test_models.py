@@ -1,0 +1,96 @@
+"""The cut of botocore's data that functions are staged with: all they need, nothing else, and the same to them."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from botocore import xform_name
+from botocore.config import Config
+from botocore.loaders import Loader
+from botocore.session import Session
+
+from a2a_serverless.aws.models import OwnModels
+from cdk import models
+
+SOURCES = (Path(__file__).resolve().parents[2] / "shared" / "a2a_serverless" / "aws").glob("*.py")
+CALLS = frozenset(re.findall(r"[.\"]([a-z_0-9]+)\b", "\n".join(file.read_text() for file in SOURCES)))
+OURS = frozenset({"scan", "sign", "verify"})
+"""Names of operations that our sources use for something else."""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("asset") / models.FOLDER
+    models.write_models(made)
+    return made
+
+
+def client_of(service: str, loader: Loader, *, region: str = "eu-west-1") -> Any:
+    session = Session()
+    session.register_component("data_loader", loader)
+    unsigned = Config(s3={"addressing_style": "virtual"})
+    return session.create_client(
+        service, region_name=region, aws_access_key_id="id", aws_secret_access_key="key", config=unsigned
+    )
+
+
+@pytest.mark.parametrize("service", models.OPERATIONS)
+def test_it_holds_what_the_adapters_call_and_nothing_else(service: str) -> None:
+    everything = client_of(service, Loader()).meta.service_model.operation_names
+    called = {name for name in everything if xform_name(name) in CALLS - OURS}
+
+    assert called == models.OPERATIONS[service]
+
+
+@pytest.mark.parametrize("service", models.OPERATIONS)
+def test_an_operation_of_the_cut_is_that_of_botocore(service: str, folder: Path) -> None:
+    cut = client_of(service, OwnModels(folder)).meta.service_model
+    whole = client_of(service, Loader()).meta.service_model
+
+    assert set(cut.operation_names) == models.OPERATIONS[service]
+    for name in cut.operation_names:
+        ours, theirs = cut.operation_model(name), whole.operation_model(name)
+        assert ours.http == theirs.http
+        for mine, other in ((ours.input_shape, theirs.input_shape), (ours.output_shape, theirs.output_shape)):
+            assert told(mine) == told(other)
+        assert [told(error) for error in ours.error_shapes] == [told(error) for error in theirs.error_shapes]
+
+
+def told(shape: Any, above: tuple[str, ...] = ()) -> Any:
+    """A shape and all below it, as far as it decides what is sent and read."""
+    if shape is None or shape.name in above:
+        return shape and shape.name
+    inside = {name: told(member, (*above, shape.name)) for name, member in getattr(shape, "members", {}).items()}
+    for part in ("member", "key", "value"):
+        if hasattr(shape, part):
+            inside[part] = told(getattr(shape, part), (*above, shape.name))
+    return shape.name, shape.type_name, shape.serialization, shape.metadata, inside
+
+
+@pytest.mark.parametrize("service", models.OPERATIONS)
+@pytest.mark.parametrize("region", ["us-east-1", "eu-central-1", "cn-north-1", "us-gov-west-1"])
+def test_every_partition_has_the_addresses_that_botocore_knows(service: str, region: str, folder: Path) -> None:
+    ours = client_of(service, OwnModels(folder), region=region)
+    theirs = client_of(service, Loader(), region=region)
+
+    assert ours.meta.endpoint_url == theirs.meta.endpoint_url
+    assert ours.meta.config.signature_version == theirs.meta.config.signature_version
+
+
+def test_what_another_botocore_looks_for_is_found_in_its_own_data(folder: Path, tmp_path: Path) -> None:
+    """Lambda's botocore may be newer than the one of the cut."""
+    less = tmp_path / "less"
+    (less / "dynamodb").mkdir(parents=True)
+
+    assert client_of("dynamodb", OwnModels(less)).meta.service_model.operation_names
+    assert OwnModels(folder).load_data("sdk-default-configuration")
+
+
+def test_nothing_in_it_is_there_to_be_read_by_people(folder: Path) -> None:
+    files = [file for file in folder.rglob("*") if file.is_file()]
+
+    assert sum(file.stat().st_size for file in files) < 320_000
+    assert not [file for file in files if '"documentation":"' in file.read_text()]
+    assert all(isinstance(json.loads(file.read_text()), dict) for file in files)
