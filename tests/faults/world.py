@@ -7,6 +7,7 @@ One thing happens at a time, always the same way. A worker that stalls lets the 
 
 import itertools
 import logging
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -93,6 +94,8 @@ class World:
         self.repaired: list[tuple[str, str]] = []
         """What the sweeps reported: which task, and why it was put back."""
         self.lost_records: list[Object] = []
+        self.invoked: Counter[str] = Counter()
+        """How often each function was called."""
         self._pulses: list[tuple[TurnWriter, Callable[[], None], list[datetime]]] = []
         self._stream_at = START
         self._stream_tries = 0
@@ -153,6 +156,7 @@ class World:
 
     def invoke(self, hop: str, handler: Callable[[Any, object], Object], event: Object) -> Object | None:
         """Call a function as Lambda does; None if it raised or died."""
+        self.invoked[hop] += 1
         self.faults.hops.append(hop)
         try:
             return handler(event, None)
@@ -409,6 +413,11 @@ class _OneByOne:
 def unwire() -> None:
     """Nothing that was built for another deployment may be found."""
     logging.disable(logging.NOTSET)
+    forget()
+
+
+def forget() -> None:
+    """Let the functions begin anew, as new processes would: what they remember is part of a run."""
     parts = (
         api_parts,
         api_seldom,
@@ -421,8 +430,8 @@ def unwire() -> None:
         wiring,
     )
     for name, built in itertools.chain.from_iterable(vars(module).items() for module in parts):
-        if callable(forget := getattr(built, "cache_clear", None)) and not name.startswith("__"):
-            forget()
+        if callable(clear := getattr(built, "cache_clear", None)) and not name.startswith("__"):
+            clear()
 
 
 _ENVIRONMENT: Final = {
