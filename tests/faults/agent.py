@@ -117,6 +117,18 @@ def ask(turn: Turn) -> None:
     turn.complete()
 
 
+def remind(turn: Turn) -> None:
+    """Asks, and has the caller reminded every hour, as often as it is told; gives the answer back."""
+    if "asked" not in turn.state:
+        turn.state["asked"] = True
+        times = int(turn.message.text.split()[1])
+        hours = [timedelta(hours=hour) for hour in range(1, times + 1)]
+        turn.ask("Still there?", within=timedelta(days=9), remind=hours)
+        return
+    turn.artifact("answer", text=turn.message.text)
+    turn.complete()
+
+
 def auth(turn: Turn) -> None:
     """Waits for somebody outside A2A."""
     if turn.trigger is TurnTrigger.CALLBACK:
@@ -159,6 +171,7 @@ WORDS: Final = {
     "quote": quote,
     "work": work,
     "ask": ask,
+    "remind": remind,
     "auth": auth,
     "echo": echo,
     "slow-ask": slow_ask,

@@ -46,7 +46,14 @@ class Execution:
     tries: dict[int, int] = field(default_factory=dict)
     """How often each retrier of the state was used."""
     path: list[str] = field(default_factory=list)
+    """The states that were entered after the first."""
+    retries: int = 0
     busy: bool = False
+
+    @property
+    def transitions(self) -> int:
+        """What is billed: each state that was entered, and each retry of one."""
+        return 1 + len(self.path) + self.retries
 
 
 @dataclass
@@ -160,6 +167,7 @@ class Machine:
             used = execution.tries.get(index, 0)
             if used < retrier["MaxAttempts"]:
                 execution.tries[index] = used + 1
+                execution.retries += 1
                 pause = min(retrier["IntervalSeconds"] * retrier["BackoffRate"] ** used, retrier["MaxDelaySeconds"])
                 execution.next_at = self.clock() + timedelta(seconds=pause)
                 return
