@@ -35,8 +35,8 @@ from .wire import Object, RpcError, Wire, eventually, text_of
 CHAOS: Final = os.environ.get("HYPOTHESIS_PROFILE") == "chaos"
 PATIENCE: Final = 120.0
 """Seconds in which a task must come to its end, whatever was done to it: three attempts and as many leases."""
-MOST_TASKS: Final = 4
-WORDS: Final = ("ask", "ask-twice", "auth", "wait 0.4", "steps 60", "crash-once", "expire 2", "echo", "fail")
+MOST_TASKS: Final = 5
+WORDS: Final = ("ask", "auth", "ask-twice", "auth", "crash-once", "expire 2", "wait 0.4", "steps 60", "echo", "fail")
 """What agents are told to do. The scripted agent says what each is."""
 ENDS: Final[Mapping[str, frozenset[TaskState]]] = {
     "": frozenset({TaskState.COMPLETED, TaskState.CANCELED}),
@@ -81,7 +81,7 @@ class Served(Callers):
     def _wire(self, person: Caller) -> Wire:
         return Wire(self.place.stack.url, self.place.token(person.owner.subject))
 
-    @initialize(words=st.lists(st.sampled_from(WORDS), min_size=1, max_size=2))
+    @initialize(words=st.lists(st.sampled_from(WORDS), min_size=2, max_size=3))
     def begin(self, words: list[str]) -> None:
         """Whoever acts on tasks needs some."""
         for number, word in enumerate(words):
@@ -92,7 +92,7 @@ class Served(Callers):
         try:
             for key in self.accepted:
                 self.ends_as_it_was_told(key)
-            self.a_list_holds_the_callers_own_tasks()
+            self.what_is_shown_follows_the_rules()
             eventually(self.partners_know, PATIENCE)
         finally:
             for wire in self.wires.values():
@@ -106,24 +106,28 @@ class Served(Callers):
         if len(self.accepted) < MOST_TASKS:
             self.send(self.people[who], self.wanted(hook=hook, text=words))
 
-    @rule(which=indexes)
-    def somebody_uses_an_address(self, which: int) -> None:
-        """A callback address that a task gave out: fresh, used, or of a wait that is over."""
-        key = self.task(which)
-        said = [message.text for message in (*self.look(key).history, self.look(key).status.message) if message]
-        for address in re.findall(r"https?://\S+/callbacks/\S+", "\n".join(said)):
-            self.post(key, address, {"posted": which})
+    @rule(which=indexes, what=st.sampled_from(["address", "address", "time", "much time", "run_turn", "relay"]))
+    def something_else_happens(self, which: int, what: str) -> None:
+        """Somebody uses a callback address, fresh or used; workers work and deadlines come; or workers die.
 
-    @rule(seconds=st.sampled_from([0.05, 0.2, 0.5]))
-    def time_passes(self, seconds: float) -> None:
-        """Workers work, deadlines come."""
-        time.sleep(seconds)
+        Those at work die once each, if there are any: the third death at a turn would end its task.
+        """
+        match what:
+            case "address":
+                self.use_addresses_of(self.task(which))
+            case "time" | "much time":
+                time.sleep(0.1 if what == "time" else 0.6)
+            case hop if hop not in self.killed and self.place.stack.kill_worker(hop):
+                self.killed.add(hop)
+            case _:
+                pass
 
-    @rule(hop=st.sampled_from(["run_turn", "relay"]))
-    def workers_die(self, hop: str) -> None:
-        """Those that are at work, once each: the third death at a turn would end its task."""
-        if hop not in self.killed and self.place.stack.kill_worker(hop):
-            self.killed.add(hop)
+    def use_addresses_of(self, key: TaskKey) -> None:
+        """Post to each address that a task gave out."""
+        shown = self.look(key)
+        said = [message.text for message in (*shown.history, shown.status.message) if message]
+        for address in set(re.findall(r"https?://\S+/callbacks/\S+", "\n".join(said))):
+            self.post(key, address, {"approved": True})
 
     # How the deployment is spoken to
 
@@ -154,9 +158,16 @@ class Served(Callers):
 
     def look(self, key: TaskKey) -> Task:
         """As the list shows it: that is no fetch, after which nobody would have to be told."""
+        return next(task for task in self._shown(self.owner(key)) if task.id == key.task_id)
+
+    def look_at_all(self) -> dict[TaskKey, Task]:
+        stand = {task.id: task for person in self.people for task in self._shown(person)}
+        return {key: stand[key.task_id] for key in self.accepted}
+
+    def _shown(self, person: Caller) -> list[Task]:
+        """All that can be seen of a person's tasks."""
         whole = {"historyLength": 1000, "includeArtifacts": True}
-        listed = self._call(self.owner(key), "ListTasks", whole)["tasks"]
-        return next(Task.model_validate(task) for task in listed if task["id"] == key.task_id)
+        return [Task.model_validate(task) for task in self._call(person, "ListTasks", whole)["tasks"]]
 
     def call_cancel(self, caller: Caller, task_id: str) -> Task:
         return Task.model_validate(self._call(caller, "CancelTask", {"id": task_id}))
@@ -245,8 +256,8 @@ def test_whatever_callers_do_and_whoever_dies_the_rules_of_a_task_hold(
     run_state_machine_as_test(
         Machine,
         settings=settings(
-            max_examples=20 if CHAOS else 5,
-            stateful_step_count=40 if CHAOS else 14,
+            max_examples=25 if CHAOS else 6,
+            stateful_step_count=40 if CHAOS else 25,
             derandomize=not CHAOS,
             database=None,
             deadline=None,
