@@ -82,6 +82,15 @@ def statuses(clients: Clients, machine: str, head: Head) -> list[str]:
     return [one["status"] for one in executions if one["name"].startswith(head.key.task_id)]
 
 
+def entered(clients: Clients, machine: str, head: Head) -> list[str]:
+    """The states that the one execution of a task has entered: what is billed."""
+    executions = clients.stepfunctions.list_executions(stateMachineArn=machine)["executions"]
+    (arn,) = [one["executionArn"] for one in executions if one["name"].startswith(head.key.task_id)]
+    pages = clients.stepfunctions.get_paginator("get_execution_history").paginate(executionArn=arn)
+    events = [event for page in pages for event in page["events"]]
+    return [event["stateEnteredEventDetails"]["name"] for event in events if event["type"].endswith("StateEntered")]
+
+
 def test_the_machine_leaves_its_token_in_the_task(store: TaskTable, waits: StepFunctionsWaits, scope: Scope) -> None:
     head = asking(store, scope)
     assert head.wait is not None
@@ -108,6 +117,7 @@ def test_an_answer_ends_the_wait(
     assert stored == answered
     assert stored is not None
     assert stored.wait_token == ""
+    assert entered(clients, machine, head) == ["AwaitAnswer"]
 
 
 def test_a_wait_that_was_answered_before_it_is_held_is_over_at_once(
@@ -121,6 +131,7 @@ def test_a_wait_that_was_answered_before_it_is_held_is_over_at_once(
 
     until(lambda: statuses(clients, machine, head) == ["SUCCEEDED"])
     assert store.head(head.key, now=now()) == answered
+    assert entered(clients, machine, head) == ["AwaitAnswer", "Over"]
 
 
 def test_starting_a_wait_again_is_harmless(
@@ -165,7 +176,7 @@ def test_a_writer_that_did_not_see_the_token_leaves_it_there(
 
 
 def test_a_reminder_is_a_new_version_that_a_partner_hears_of(
-    store: TaskTable, waits: StepFunctionsWaits, scope: Scope
+    store: TaskTable, waits: StepFunctionsWaits, clients: Clients, machine: str, scope: Scope
 ) -> None:
     parked = asking(store, scope)
     assert parked.wait is not None
@@ -186,5 +197,7 @@ def test_a_reminder_is_a_new_version_that_a_partner_hears_of(
     current: Head = until(reminded)
     assert current.nudge_seq == current.version == head.version + 1
     assert current.status == head.status
+    held(store, current)
+    until(lambda: entered(clients, machine, head) == ["AwaitAnswer", "RemindersLeft", "Remind", "AwaitAnswer"])
     with pytest.raises(Conflict):
         store.commit(build.answer(head, now=now()))
