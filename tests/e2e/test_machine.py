@@ -44,6 +44,7 @@ ENDS: Final[Mapping[str, frozenset[TaskState]]] = {
     "fail": frozenset({TaskState.CANCELED, TaskState.FAILED}),
 }
 """How a task that is told so may end."""
+ADDRESS: Final = re.compile(r"https?://\S+/callbacks/\S+")
 WHOLE: Final = {
     "steps 60": "".join(f"step {number} of 60\n" for number in range(1, 61)),
     "crash-once": "attempt [23]",
@@ -75,6 +76,8 @@ class Served(Callers):
         self.webhook: Hook = self.place.hooks.hook()
         self.hook = self.webhook.url
         self.killed: set[str] = set()
+        self.addresses: dict[str, TaskKey] = {}
+        """Callback addresses that were given out, and by which tasks."""
         self.fetched: dict[TaskKey, int] = {}
         """The newest number that the owner has fetched: whoever has fetched a task need not be told of it."""
 
@@ -114,7 +117,7 @@ class Served(Callers):
         """
         match what:
             case "address":
-                self.use_addresses_of(self.task(which))
+                self.use_address(which)
             case "time" | "much time":
                 time.sleep(0.1 if what == "time" else 0.6)
             case hop if hop not in self.killed and self.place.stack.kill_worker(hop):
@@ -122,12 +125,16 @@ class Served(Callers):
             case _:
                 pass
 
-    def use_addresses_of(self, key: TaskKey) -> None:
-        """Post to each address that a task gave out."""
-        shown = self.look(key)
-        said = [message.text for message in (*shown.history, shown.status.message) if message]
-        for address in set(re.findall(r"https?://\S+/callbacks/\S+", "\n".join(said))):
-            self.post(key, address, {"approved": True})
+    def use_address(self, which: int) -> None:
+        """Post to one of the addresses that tasks gave out."""
+        if self.addresses:
+            address = list(self.addresses)[which % len(self.addresses)]
+            self.post(self.addresses[address], address, {"approved": True})
+
+    def shown(self, key: TaskKey, task: Task) -> None:
+        super().shown(key, task)
+        for address in ADDRESS.findall(task.status.message.text if task.status.message else ""):
+            self.addresses[address] = key
 
     # How the deployment is spoken to
 
@@ -153,21 +160,13 @@ class Served(Callers):
         return task
 
     def call_list(self, caller: Caller) -> tuple[Sequence[Task], int]:
-        page = self._call(caller, "ListTasks", {})
+        page = self._call(caller, "ListTasks", {"historyLength": 1000, "includeArtifacts": True})
         return [Task.model_validate(task) for task in page["tasks"]], page["totalSize"]
 
     def look(self, key: TaskKey) -> Task:
         """As the list shows it: that is no fetch, after which nobody would have to be told."""
-        return next(task for task in self._shown(self.owner(key)) if task.id == key.task_id)
-
-    def look_at_all(self) -> dict[TaskKey, Task]:
-        stand = {task.id: task for person in self.people for task in self._shown(person)}
-        return {key: stand[key.task_id] for key in self.accepted}
-
-    def _shown(self, person: Caller) -> list[Task]:
-        """All that can be seen of a person's tasks."""
-        whole = {"historyLength": 1000, "includeArtifacts": True}
-        return [Task.model_validate(task) for task in self._call(person, "ListTasks", whole)["tasks"]]
+        listed, _ = self.call_list(self.owner(key))
+        return next(task for task in listed if task.id == key.task_id)
 
     def call_cancel(self, caller: Caller, task_id: str) -> Task:
         return Task.model_validate(self._call(caller, "CancelTask", {"id": task_id}))

@@ -8,7 +8,7 @@ from a2a_serverless.app.host import Host
 from a2a_serverless.app.ports import Listed, ListQuery, Position
 from a2a_serverless.core.head import Head
 from a2a_serverless.errors import InvalidParams, TaskNotFound
-from a2a_serverless.types import Caller, Task, TaskKey, TaskState
+from a2a_serverless.types import Caller, Task, TaskKey, TaskState, timestamp_text
 
 log = logging.getLogger(__name__)
 
@@ -85,17 +85,22 @@ def list_tasks(host: Host, caller: Caller, request: ListRequest) -> TaskPage:
             now=host.clock(),
         )
     )
-    tasks = tuple(task for listed in page.tasks if (task := _shown(host, listed, request)) is not None)
-    return TaskPage(tasks, page.end, size, page.total)
+    tasks = (task for listed in page.tasks if (task := _shown(host, listed, request)) is not None)
+    return TaskPage(tuple(sorted(tasks, key=_newness, reverse=True)), page.end, size, page.total)
+
+
+def _newness(task: Task) -> tuple[str, str]:
+    """A task that moved on between index and read stands where it belongs now."""
+    return timestamp_text(task.status.timestamp) if task.status.timestamp else "", task.id
 
 
 def _shown(host: Host, listed: Listed, request: ListRequest) -> Task | None:
-    """The index knows a task's status; history and artifacts are read only when they are asked for."""
+    """The index knows a task's status; history and artifacts are read only when they are asked for, a moment later."""
     if not request.include_artifacts and not request.history_length:
         return Task(id=listed.key.task_id, context_id=listed.context_id, status=listed.status)
     record = host.tasks.read(listed.key, now=host.clock())
-    if record is None:
-        return None
+    if record is None or request.state not in {None, record.head.state}:
+        return None  # gone, or no longer in the state that was asked for
     return record.task(history_length=request.history_length or 0, artifacts=request.include_artifacts)
 
 

@@ -272,6 +272,48 @@ def test_a_task_that_is_forgotten_between_index_and_read_is_left_out(monkeypatch
     assert [task.history for task in page.tasks] == [()]
 
 
+def moved_on_between_index_and_read(monkeypatch: pytest.MonkeyPatch) -> tuple[World, Task, Task]:
+    """Two tasks that wait, of which the older one is answered right after the index was asked."""
+    world = World(agent_that(asks_always))
+    older = world.send("older")
+    world.settle()
+    world.clock.advance(1)
+    newer = world.send("newer")
+    world.settle()
+    listed = world.tasks.list
+
+    def answering(query: object) -> object:
+        page = listed(query)  # type: ignore[arg-type]  # passed on as it came
+        monkeypatch.setattr(world.tasks, "list", listed)
+        world.clock.advance(1)
+        world.send("an answer", task=older)
+        return page
+
+    monkeypatch.setattr(world.tasks, "list", answering)
+    return world, older, newer
+
+
+def test_a_task_that_moves_on_between_index_and_read_stands_where_it_belongs_now(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world, older, newer = moved_on_between_index_and_read(monkeypatch)
+
+    page = list_tasks(world.host, ALICE, ListRequest(include_artifacts=True))
+
+    assert [task.id for task in page.tasks] == [older.id, newer.id]
+    assert [task.status.state for task in page.tasks] == [TaskState.WORKING, TaskState.INPUT_REQUIRED]
+
+
+def test_a_task_that_left_the_state_asked_for_between_index_and_read_is_left_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world, _, newer = moved_on_between_index_and_read(monkeypatch)
+
+    page = list_tasks(world.host, ALICE, ListRequest(include_artifacts=True, state=TaskState.INPUT_REQUIRED))
+
+    assert [task.id for task in page.tasks] == [newer.id]
+
+
 @pytest.mark.parametrize("size", [0, -1, 101])
 def test_a_page_size_out_of_range_is_refused(size: int) -> None:
     with pytest.raises(InvalidParams, match="1 to 100"):

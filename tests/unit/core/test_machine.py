@@ -440,7 +440,8 @@ class Deployment(Callers):
         return get(self.world.host, caller, task_id)
 
     def call_list(self, caller: Caller) -> tuple[Sequence[Task], int]:
-        page = list_tasks(self.world.host, caller, ListRequest())
+        whole = ListRequest(history_length=1_000, include_artifacts=True)
+        page = list_tasks(self.world.host, caller, whole)
         return page.tasks, page.total
 
     def call_cancel(self, caller: Caller, task_id: str) -> Task:
