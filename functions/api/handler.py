@@ -2,11 +2,16 @@
 
 from typing import Any
 
-from a2a_serverless.protocol.apigateway import answer
-from functions.api.parts import service
-from functions.logs import log_as
+from functions.start import is_on_lambda, starting
 
-log = log_as("api")
+with starting():
+    from a2a_serverless.protocol.apigateway import answer
+    from functions.api.parts import service
+    from functions.logs import log_as
+
+    log = log_as("api")
+    if is_on_lambda():
+        service()
 
 
 def handler(event: dict[str, Any], _context: object) -> dict[str, Any]:

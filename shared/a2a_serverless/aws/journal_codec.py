@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final, assert_never
 
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from a2a_serverless.core.journal import ArtifactChanged, Entry, Restarted, Spoken, StatusChanged
 from a2a_serverless.core.large_parts import Kept, Kind, StoredPart, parts_of, stored, with_parts
@@ -141,6 +141,8 @@ def _parsed(text: bytes) -> "list[_Stored]":
 
 class _Stored(BaseModel):
     """An entry as it is stored: one of these members, or a mark."""
+
+    model_config = ConfigDict(defer_build=True)
 
     said: Message | None = None
     status: TaskStatus | None = None
