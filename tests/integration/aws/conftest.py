@@ -5,6 +5,7 @@ import subprocess
 import sys
 import uuid
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -44,8 +45,9 @@ def aws_endpoint() -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def clients(aws_endpoint: str) -> Iterator[Clients]:
-    """Clients of the embedded AWS, made as a function makes them: from the environment."""
+def clients(aws_endpoint: str) -> Clients:
+    """Clients of the embedded AWS, made as a function makes them: from the environment, which is then as it was."""
+    made = Clients()
     with pytest.MonkeyPatch.context() as patch:
         for name in [name for name in os.environ if name.startswith("AWS_")]:
             patch.delenv(name)
@@ -53,7 +55,9 @@ def clients(aws_endpoint: str) -> Iterator[Clients]:
         patch.setenv("AWS_ACCESS_KEY_ID", "test")
         patch.setenv("AWS_SECRET_ACCESS_KEY", "test")
         patch.setenv("AWS_DEFAULT_REGION", "us-east-1")
-        yield Clients()
+        for service in (name for name, member in vars(Clients).items() if isinstance(member, cached_property)):
+            getattr(made, service)
+    return made
 
 
 @pytest.fixture(scope="session")
