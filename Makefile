@@ -13,6 +13,9 @@ AGENT ?= functions.agents.freight:agent
 AUTH ?= none
 CHAOS ?= 10
 
+# Tests of a served stack have processes of their own, and time limits: they go one after the other, behind the rest.
+SERVED := tests/e2e tests/integration/local tests/integration/nudges
+
 .PHONY: help
 help: ## Say what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 22
@@ -63,12 +66,15 @@ serve: $(VENV)/.ready ## Serve AGENT on PORT until Ctrl-C (AUTH=none|dev, STRICT
 
 .PHONY: test
 test: $(VENV)/.ready .venv-partner/.ready .venv-sdk03/.ready tests/e2e/js/node_modules/.ready ## Run every test
-	@$(BIN)/python -m pytest
+	@status=0; \
+	$(BIN)/python -m pytest -n auto --dist loadfile $(addprefix --ignore=,$(SERVED)) || status=$$?; \
+	$(BIN)/python -m pytest $(SERVED) || status=$$?; \
+	exit $$status
 
 .PHONY: chaos
 chaos: $(VENV)/.ready ## Every fault at every step and long random interleavings (about an hour; CHAOS=50 for more)
 	@CHAOS='$(CHAOS)' HYPOTHESIS_PROFILE=chaos $(BIN)/python -m pytest -n auto tests/faults tests/unit/core/test_machine.py \
-		tests/integration/aws/test_interleavings.py
+		tests/integration/aws/test_interleavings.py tests/e2e/test_machine.py
 
 .PHONY: lint
 lint: $(VENV)/.ready ## Style, format and arrows
