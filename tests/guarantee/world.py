@@ -78,7 +78,6 @@ class Deployment(World):
         self.committed: dict[tuple[str, int], datetime] = {}
         """When the stream showed a task's change for the first time, by task and number."""
         self.endpoints: dict[str, Endpoint] = {}
-        self._recorded = 0
         self._swept_at = datetime.min.replace(tzinfo=self.clock().tzinfo)
 
     @property
