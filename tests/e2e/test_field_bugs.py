@@ -433,6 +433,25 @@ def test_w05_a_card_is_cached_by_what_it_says(stack: LocalStack, connect: Connec
     assert other.headers["etag"] != first.headers["etag"]
 
 
+def test_w11_a_trace_goes_on_to_the_nudge_and_stands_in_the_log_of_what_follows(
+    stack: LocalStack, wire: Wire, hooks: Hooks
+) -> None:
+    """And the answer's own trace follows that of the question, however much later it comes."""
+    hook = hooks.hook()
+    asking, answering = (f"00-{uuid.uuid4().hex}-b7ad6b7169203331-01" for _ in range(2))
+    sent = wire.rpc("SendMessage", message("ask", push={"url": hook.url}), headers={"traceparent": asking})
+    question = hook.next()
+    wire.rpc("SendMessage", message("42", task=sent["task"]["id"]), headers={"traceparent": answering})
+    answer = hook.next()
+
+    assert question.header("traceparent") == asking
+    assert answer.header("traceparent") == answering
+    assert answering in stack.log_of("relay")
+    plain = hooks.hook()
+    wire.rpc("SendMessage", message("ask", push={"url": plain.url}), headers={"traceparent": "no trace"})
+    assert plain.next().header("traceparent") == ""
+
+
 EMOJI = "🙂" * 75_000
 """300 KB."""
 

@@ -144,4 +144,4 @@ def _small_json(name: str, value: object, rules: Rules) -> JsonObject:
 
 
 def _where(head: Head) -> dict[str, object]:
-    return {"task_id": head.key.task_id, "turn": head.turn, "attempt": head.attempt}
+    return {"task_id": head.key.task_id, "turn": head.turn, "attempt": head.attempt, "trace": head.trace}

@@ -31,7 +31,9 @@ def relay_change(relay: Relay, old: Head | None, new: Head) -> tuple[Effect, ...
         _carry_out(relay, effect)
     if due:
         names = [type(effect).__name__ for effect in due]
-        log.info("relayed", extra={"task_id": new.key.task_id, "version": new.version, "effects": names})
+        log.info(
+            "relayed", extra={"task_id": new.key.task_id, "version": new.version, "effects": names, "trace": new.trace}
+        )
     return due
 
 

@@ -64,6 +64,8 @@ class SendRequest:
     message: Message
     configuration: SendConfiguration = field(default_factory=SendConfiguration)
     metadata: JsonObject | None = None
+    trace: str = ""
+    """The trace context of the call, if it has one."""
     wire_version: WireVersion = WireVersion.V1_0
 
 
@@ -180,6 +182,7 @@ def _continue(host: Host, caller: Caller, request: SendRequest) -> Accepted:
             caller=caller,
             sent=fingerprint(request.message, request.configuration.push),
             push=(config.id,) if config is not None else (),
+            trace=request.trace,
             rules=host.rules,
             now=now,
         )
@@ -244,6 +247,7 @@ def _create(host: Host, caller: Caller, request: SendRequest, key: TaskKey, *, s
         sent=sent,
         push=(config.id,) if config else (),
         metadata=None,
+        trace=request.trace,
         rules=host.rules,
         now=now,
     )

@@ -223,6 +223,7 @@ def _rest(head: Head) -> JsonObject:
         "wait": _wait_text(head.wait) if head.wait is not None else None,
         "push": list(head.push),
         "notice": head.notice_due,
+        "trace": head.trace,
         "sent": [head.last_send.fingerprint, milliseconds(head.last_send.at)] if head.last_send is not None else None,
     }
     return {name: value for name, value in rest.items() if value or (name == "metadata" and value is not None)}
@@ -323,6 +324,7 @@ def _head(item: Item, status: TaskStatus) -> Head:
         waits=rest.get("waits", 0),
         wait=_wait_of(rest.get("wait"), number_in(item, WAIT_NUMBER)),
         wait_token=text_in(item, WAIT_TOKEN),
+        trace=rest.get("trace", ""),
         nudge_seq=number_in(item, NUDGE_SEQ),
         push=tuple(rest.get("push", ())),
         last_send=LastSend(sent[0], moment_of(sent[1])) if sent else None,

@@ -124,6 +124,8 @@ class Head:
     waits: int = 0
     wait: Wait | None = None
     wait_token: str = ""
+    trace: str = ""
+    """The trace context (W3C) of the message that the task goes on with, to be passed on; empty if it had none."""
     nudge_seq: int = 0
     """The version of the newest change that a partner hears of; 0 while there was none."""
     push: tuple[str, ...] = ()

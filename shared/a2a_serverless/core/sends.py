@@ -46,6 +46,7 @@ def new_task(
     sent: str,
     push: tuple[str, ...],
     metadata: JsonObject | None,
+    trace: str = "",
     rules: Rules,
     now: datetime,
 ) -> Change:
@@ -66,15 +67,25 @@ def new_task(
         turn_due=1,
         push=push,
         last_send=LastSend(sent, now),
+        trace=trace,
     )
 
 
 def accept(
-    head: Head, message: Message, *, caller: Caller, sent: str, push: tuple[str, ...] = (), rules: Rules, now: datetime
+    head: Head,
+    message: Message,
+    *,
+    caller: Caller,
+    sent: str,
+    push: tuple[str, ...] = (),
+    trace: str = "",
+    rules: Rules,
+    now: datetime,
 ) -> Change | Retry:
     """A message to a task: the answer it waits for, or one more to be read by the next turn.
 
-    `sent` is the fingerprint of the send, `push` are ids of push configs that came with the message.
+    `sent` is the fingerprint of the send, `push` are ids of push configs that came with the message, `trace` is the
+    trace context of its call.
 
     Raises:
         InvalidParams: the message names another context than the task's (SPEC 3.4.3).
@@ -89,7 +100,12 @@ def accept(
             f"the task has ended ({head.state.value}); send a new message without taskId", taskId=head.key.task_id
         )
     spoken = Spoken(_addressed(message, head.key.task_id, head.context_id))
-    heard = {"caller": caller, "last_send": LastSend(sent, now), "push": tuple(dict.fromkeys(head.push + push))}
+    heard = {
+        "caller": caller,
+        "last_send": LastSend(sent, now),
+        "push": tuple(dict.fromkeys(head.push + push)),
+        "trace": trace,
+    }
     if head.state in INTERRUPTED:
         return advance(
             head,

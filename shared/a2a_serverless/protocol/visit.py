@@ -18,7 +18,7 @@ from a2a_serverless.protocol.requests import ListTasksRequest, SendMessageReques
 from a2a_serverless.protocol.results import Result, Streamed
 from a2a_serverless.protocol.use_cases import Call
 from a2a_serverless.protocol.witness import Sighting
-from a2a_serverless.types import Caller, JsonObject
+from a2a_serverless.types import Caller, JsonObject, is_trace_context
 
 log = logging.getLogger(__name__)
 
@@ -63,6 +63,7 @@ def perform(visit: Visit, operation: Operation, dialect: Dialect, wire: JsonObje
         caller=caller,
         version=dialect.version,
         extended_card=partial(visit.cards.extended, visit.host, url=visit.url),
+        trace=_trace(visit.request),
     )
     try:
         fitting = Fitting(visit.host, caller, shown=partial(setattr, sighting, "task_id"))
@@ -73,6 +74,11 @@ def perform(visit: Visit, operation: Operation, dialect: Dialect, wire: JsonObje
         raise InvalidParams.of("message", "is larger than can be kept; send large content as url parts") from error
     active = extensions.activated(asked, visit.cards.extensions(visit.host)) if asked else ()
     return Outcome(result, extensions.echo(active, dialect.version))
+
+
+def _trace(request: Request) -> str:
+    given = request.header("traceparent")
+    return given if is_trace_context(given) else ""
 
 
 def _run(sighting: Sighting, operation: Operation, call: Call, request: TenantedRequest) -> Result | Streamed:

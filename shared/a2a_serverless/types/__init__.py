@@ -9,7 +9,7 @@ from a2a_serverless.types.card import (
     AgentProvider,
     AgentSkill,
 )
-from a2a_serverless.types.ids import Caller, Owner, Scope, TaskKey
+from a2a_serverless.types.ids import Caller, Owner, Scope, TaskKey, is_trace_context
 from a2a_serverless.types.model import A2AModel, JsonObject, timestamp_text
 from a2a_serverless.types.push import AuthenticationInfo, TaskPushNotificationConfig
 from a2a_serverless.types.task import (
@@ -55,5 +55,6 @@ __all__ = [
     "TaskStatus",
     "TaskStatusUpdateEvent",
     "compact_json",
+    "is_trace_context",
     "timestamp_text",
 ]

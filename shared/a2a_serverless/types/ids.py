@@ -1,6 +1,10 @@
-"""Who owns what: the names that scope every operation before anything is read."""
+"""Who owns what: the names that scope every operation before anything is read; and what a call is part of."""
 
+import re
 from dataclasses import dataclass
+from typing import Final
+
+_TRACE_CONTEXT: Final = re.compile("[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,3 +43,8 @@ class Caller:
     actors: tuple[str, ...] = ()
     """Outermost first: who presented the token, then on whose behalf that one acted."""
     scopes: frozenset[str] = frozenset()
+
+
+def is_trace_context(text: str) -> bool:
+    """Whether this is a `traceparent` (W3C Trace Context, version 00) that may be passed on."""
+    return _TRACE_CONTEXT.fullmatch(text) is not None

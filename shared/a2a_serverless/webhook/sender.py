@@ -40,7 +40,8 @@ class WebhookSender:
             # Taken under other rules than today's: not dialled, and the config is switched off.
             blocked = NoAnswer(Fault.BLOCKED_ADDRESS, f"the URL {url.wanted}")
             return Sent(outcome=blocked, milliseconds=0, key_id="")
-        signed = build(_told(nudge), self._receiver(nudge, url), self.identity, now=now)
+        to = self._receiver(nudge, url)
+        signed = build(_told(nudge), to, self.identity, now=now, traceparent=nudge.head.trace)
         exchange = self.dialler.send(signed.request)
         return Sent(
             outcome=exchange.outcome,

@@ -2,7 +2,6 @@
 
 import base64
 import hashlib
-import re
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
@@ -12,7 +11,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from a2a_serverless.core.delivery import NUDGE_EXTENSION_URI
 from a2a_serverless.core.push import WireVersion
 from a2a_serverless.core.registration import Authentication, NotificationToken
-from a2a_serverless.types import JsonObject, TaskState, compact_json, timestamp_text
+from a2a_serverless.types import JsonObject, TaskState, compact_json, is_trace_context, timestamp_text
 from a2a_serverless.webhook.exchange import Request
 from a2a_serverless.webhook.sign import (
     HmacSecret,
@@ -25,7 +24,6 @@ from a2a_serverless.webhook.sign import (
 from a2a_serverless.webhook.url import WebhookUrl
 
 SIGNATURE_HEADER: Final = "A2A-Push-Signature"
-_TRACEPARENT = re.compile("[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -213,6 +211,4 @@ def content_digest(body: bytes) -> str:
 
 
 def _trace(traceparent: str | None) -> tuple[tuple[str, str], ...]:
-    if traceparent is None or not _TRACEPARENT.fullmatch(traceparent):
-        return ()
-    return (("traceparent", traceparent),)
+    return (("traceparent", traceparent),) if traceparent is not None and is_trace_context(traceparent) else ()

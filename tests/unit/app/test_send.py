@@ -1,6 +1,7 @@
 """SendMessage: checked whole, written once, and answered when there is something to say."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -724,3 +725,20 @@ def test_a_streamed_send_is_the_same_send() -> None:
     task = next(events)
     assert isinstance(task, Task)
     assert task.id == first.id
+
+
+TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+
+
+def test_w11_a_task_goes_on_under_the_trace_of_its_newest_message() -> None:
+    world = World(agent_that(asks_once))
+    asked = send(world.host, ALICE, replace(request("ask", hook=HOOK, return_immediately=True), trace=TRACE))
+    assert isinstance(asked, Task)
+    world.settle()
+    world.notify()
+    first = [nudge.head.trace for nudge in world.post.came]
+    world.send("an answer", task=asked)
+    world.settle()
+
+    assert set(first) == {TRACE}
+    assert world.head(asked).trace == ""
