@@ -15,7 +15,7 @@ from a2a_serverless.agent.agent import InboundMessage, may_reply
 from a2a_serverless.app import push_configs
 from a2a_serverless.app.host import Host
 from a2a_serverless.app.retry import change_task
-from a2a_serverless.core.head import Change, Head
+from a2a_serverless.core.head import Change, Head, Record
 from a2a_serverless.core.lifecycle import is_interrupted
 from a2a_serverless.core.push import PushConfig, WireVersion
 from a2a_serverless.core.sends import Retry, accept, fingerprint, is_retry, new_task
@@ -90,10 +90,17 @@ def send(host: Host, caller: Caller, request: SendRequest) -> Task | Message:
     head = accepted.head
     if not request.configuration.return_immediately:
         head = _settled(host, head, began)
+    return _record(host, head).task(history_length=request.configuration.history_length)
+
+
+def _record(host: Host, head: Head) -> Record:
+    """The task whole. A head that brought all of a short journal along is all there is to read."""
+    if len(head.tail) == head.entries:
+        return Record(head, head.tail)
     record = host.tasks.read(head.key, now=host.clock())
     if record is None:
         raise TaskNotFound
-    return record.task(history_length=request.configuration.history_length)
+    return record
 
 
 def submit(host: Host, caller: Caller, request: SendRequest) -> Accepted | Message:

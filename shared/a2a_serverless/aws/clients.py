@@ -104,4 +104,5 @@ class Clients:
             max_pool_connections=self._connections,
             parameter_validation=False,  # a tenth of a call; what we send is typed and tested
             tcp_keepalive=True,
+            user_agent="a2a-serverless",  # botocore's own is put together anew for each call
         )

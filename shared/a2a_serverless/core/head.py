@@ -11,7 +11,17 @@ from typing import Any, Self
 
 from a2a_serverless.core.journal import Entry, fold
 from a2a_serverless.core.lifecycle import is_terminal
-from a2a_serverless.types import Caller, JsonObject, Message, Task, TaskKey, TaskState, TaskStatus, timestamp_text
+from a2a_serverless.types import (
+    Artifact,
+    Caller,
+    JsonObject,
+    Message,
+    Task,
+    TaskKey,
+    TaskState,
+    TaskStatus,
+    timestamp_text,
+)
 
 WAIT_EXTENSION_URI = "https://a2a-serverless.dev/ext/wait/v1"
 """Key in a task's metadata: `{"until": timestamp}`, the deadline of the question it waits with."""
@@ -188,10 +198,8 @@ class Record:
             artifacts: whether to include them.
         """
         folded = fold(self.entries)
-        return task_of(
-            self.head,
-            history=_newest(folded.history, history_length),
-        ).but(artifacts=folded.artifacts if artifacts else ())
+        history = _newest(folded.history, history_length)
+        return task_of(self.head, history=history, artifacts=folded.artifacts if artifacts else ())
 
 
 def _newest(history: tuple[Message, ...], length: int | None) -> tuple[Message, ...]:
@@ -200,12 +208,13 @@ def _newest(history: tuple[Message, ...], length: int | None) -> tuple[Message, 
     return history[-length:] if length > 0 else ()
 
 
-def task_of(head: Head, *, history: tuple[Message, ...] = ()) -> Task:
-    """The Task as far as the head knows it: without artifacts."""
+def task_of(head: Head, *, history: tuple[Message, ...] = (), artifacts: tuple[Artifact, ...] = ()) -> Task:
+    """The Task: what the head knows of it, with what its journal adds."""
     return Task(
         id=head.key.task_id,
         context_id=head.context_id,
         status=head.status,
+        artifacts=artifacts,
         history=history,
         metadata=_shown_metadata(head),
     )

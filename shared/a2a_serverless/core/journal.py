@@ -4,7 +4,7 @@ The Task of the specification is a fold over it, and what a subscriber sees is a
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from a2a_serverless.types import (
     Artifact,
@@ -57,43 +57,6 @@ class Folded:
     artifacts: tuple[Artifact, ...] = ()
 
 
-@dataclass(slots=True)
-class _Fold:
-    history: list[Message] = field(default_factory=list)
-    artifacts: dict[str, Artifact] = field(default_factory=dict)
-    status_message: Message | None = None
-    kept: list[tuple[int, ArtifactChanged]] = field(default_factory=list)
-
-    def add(self, position: int, entry: Entry) -> None:
-        match entry:
-            case Spoken(message):
-                self._retire_status_message()
-                self.history.append(message)
-            case StatusChanged(status):
-                self._retire_status_message()
-                self.status_message = status.message
-            case ArtifactChanged():
-                self.kept.append((position, entry))
-            case Restarted(since):
-                self.kept = [(at, change) for at, change in self.kept if at < since]
-
-    def _retire_status_message(self) -> None:
-        """The latest status message stands in the status alone; it is history once something follows it."""
-        if self.status_message is not None:
-            self.history.append(self.status_message)
-            self.status_message = None
-
-    def result(self) -> Folded:
-        artifacts: dict[str, list[Artifact]] = {}
-        for _, change in self.kept:
-            identifier = change.artifact.artifact_id
-            if change.append and identifier in artifacts:
-                artifacts[identifier].append(change.artifact)
-            else:
-                artifacts[identifier] = [change.artifact]
-        return Folded(tuple(self.history), tuple(_joined(chunks) for chunks in artifacts.values()))
-
-
 def _joined(chunks: Sequence[Artifact]) -> Artifact:
     """Parts in order; names from the first chunk, metadata merged (SPEC 4.2.2)."""
     first = chunks[0]
@@ -107,11 +70,39 @@ def _joined(chunks: Sequence[Artifact]) -> Artifact:
 
 
 def fold(entries: Iterable[Entry]) -> Folded:
-    """History and artifacts of a task from all its entries, from the first."""
-    state = _Fold()
+    """History and artifacts of a task from all its entries, from the first.
+
+    The latest status message stands in the status alone; it is history once something follows it.
+    """
+    history: list[Message] = []
+    latest: Message | None = None
+    kept: list[tuple[int, ArtifactChanged]] = []
     for position, entry in enumerate(entries):
-        state.add(position, entry)
-    return state.result()
+        if isinstance(entry, ArtifactChanged):
+            kept.append((position, entry))
+        elif isinstance(entry, Restarted):
+            kept = [(at, change) for at, change in kept if at < entry.since]
+        else:
+            if latest is not None:
+                history.append(latest)
+                latest = None
+            if isinstance(entry, Spoken):
+                history.append(entry.message)
+            else:
+                latest = entry.status.message
+    return Folded(tuple(history), _artifacts(change for _, change in kept))
+
+
+def _artifacts(changes: Iterable[ArtifactChanged]) -> tuple[Artifact, ...]:
+    """The newest of each artifact, grown by the chunks that were appended to it."""
+    chunks: dict[str, list[Artifact]] = {}
+    for change in changes:
+        identifier = change.artifact.artifact_id
+        if change.append and identifier in chunks:
+            chunks[identifier].append(change.artifact)
+        else:
+            chunks[identifier] = [change.artifact]
+    return tuple(_joined(each) for each in chunks.values())
 
 
 def event_of(entry: Entry, *, task_id: str, context_id: str) -> TaskStatusUpdateEvent | TaskArtifactUpdateEvent | None:

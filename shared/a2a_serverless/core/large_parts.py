@@ -280,4 +280,4 @@ def every_part(task: Task) -> Iterable[Part]:
 
 def has_stored(parts: Iterable[Part]) -> bool:
     """Whether the content of some part is kept apart."""
-    return any(isinstance(part, StoredPart) for part in parts)
+    return StoredPart in map(type, parts)

@@ -6,6 +6,7 @@ cases are named, as `module.name` of this package: a process imports those of th
 
 import importlib
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from a2a_serverless.core.push import WireVersion
@@ -20,6 +21,7 @@ DELIVERIES_EXTENSION_URI: Final = "https://a2a-serverless.dev/ext/deliveries/v1"
 """The extension under which callers see and repeat the deliveries of their webhooks (SPEC 4.6)."""
 
 
+@cache
 def _named(name: str) -> Any:
     module, _, attribute = name.partition(".")
     return getattr(importlib.import_module(f"{__package__}.{module}"), attribute)
