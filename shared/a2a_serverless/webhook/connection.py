@@ -1,16 +1,23 @@
 """One connection to one judged address: connect, agree on TLS, ask, under a deadline that no drip of bytes moves."""
 
 import contextlib
+import errno
 import socket
 import ssl
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from ipaddress import ip_address
+from typing import Final
 
 from a2a_serverless.webhook.http1 import Response, read_response
 from a2a_serverless.webhook.url import WebhookUrl
 
 Connect = Callable[[str, int, float], socket.socket]
 """From a numeric address, a port and seconds to a connected socket. Raises OSError."""
+
+UNACKNOWLEDGED: Final = 3.0
+"""Seconds after which bytes that the other side's system has not even acknowledged count as lost (RFC 5482): whoever is
+slow to answer acknowledges at once. A path that was dropped without a word is known by this, in time to try another."""
+_USER_TIMEOUT: Final[int | None] = getattr(socket, "TCP_USER_TIMEOUT", None)
 
 
 def tcp_connect(address: str, port: int, seconds: float) -> socket.socket:
@@ -21,6 +28,8 @@ def tcp_connect(address: str, port: int, seconds: float) -> socket.socket:
         connecting.settimeout(seconds)
         connecting.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         connecting.connect((address, port))
+        if _USER_TIMEOUT is not None:  # Linux; elsewhere the deadline does it, later
+            connecting.setsockopt(socket.IPPROTO_TCP, _USER_TIMEOUT, int(1000 * UNACKNOWLEDGED))
     except BaseException:
         connecting.close()
         raise
@@ -30,9 +39,12 @@ def tcp_connect(address: str, port: int, seconds: float) -> socket.socket:
 class Connection:
     """A connected socket and what is known of it. For one thread at a time."""
 
-    def __init__(self, connected: socket.socket, address: str, *, monotonic: Callable[[], float]) -> None:
+    def __init__(
+        self, connected: socket.socket, address: str, *, opened_at: float, monotonic: Callable[[], float]
+    ) -> None:
         self.address = address
-        self.opened_at = monotonic()
+        self.opened_at = opened_at
+        """On the clock by which connections age, which is not the one of deadlines (`Pool`)."""
         self.is_silent = True
         """Whether nothing has come back for the request that is under way."""
         self.tls_version = ""
@@ -48,6 +60,7 @@ class Connection:
         url: WebhookUrl,
         *,
         deadline: float,
+        opened_at: float,
         monotonic: Callable[[], float],
     ) -> "Connection":
         """Connect to `address`, at the URL's port.
@@ -58,7 +71,7 @@ class Connection:
         left = deadline - monotonic()
         if left <= 0:
             raise TimeoutError("there was no time left to connect")
-        return cls(connect(address, url.port, left), address, monotonic=monotonic)
+        return cls(connect(address, url.port, left), address, opened_at=opened_at, monotonic=monotonic)
 
     def secure(self, tls: ssl.SSLContext, host: str, *, deadline: float) -> None:
         """Agree on TLS; the certificate must be for `host`.
@@ -121,10 +134,23 @@ class Connection:
         view = memoryview(content)
         while view:
             self._socket.settimeout(self._left())
-            view = view[self._socket.send(view) :]
+            with _lost_path_told_apart():
+                view = view[self._socket.send(view) :]
 
     def _receive(self, count: int) -> bytes:
         self._socket.settimeout(self._left())
-        received = self._socket.recv(count)
+        with _lost_path_told_apart():
+            received = self._socket.recv(count)
         self.is_silent = self.is_silent and not received
         return received
+
+
+@contextlib.contextmanager
+def _lost_path_told_apart() -> Iterator[None]:
+    """Nobody acknowledged what was sent: the connection is gone, and nobody is merely slow."""
+    try:
+        yield
+    except TimeoutError as error:
+        if error.errno != errno.ETIMEDOUT:
+            raise
+        raise ConnectionAbortedError(error.errno, "what was sent was not acknowledged") from error

@@ -58,6 +58,7 @@ class Dialler:
         resolver: Resolver = system_resolver,
         connect: Connect = tcp_connect,
         monotonic: Callable[[], float] = time.monotonic,
+        clock: Callable[[], float] = time.time,  # noqa: TID251 (nothing is decided by it but how old a connection is)
     ) -> None:
         self._tls = tls
         self._policy = policy
@@ -65,7 +66,8 @@ class Dialler:
         self._resolver = resolver
         self._connect = connect
         self._monotonic = monotonic
-        self._pool = Pool(reuse=limits.reuse, monotonic=monotonic)
+        self._clock = clock
+        self._pool = Pool(reuse=limits.reuse, clock=clock)
 
     def send(self, request: Request) -> Exchange:
         """Make one exchange. Whatever the partner, his name servers or the network do is in the answer.
@@ -90,7 +92,8 @@ class Dialler:
     def close_idle(self) -> None:
         """Close all connections that are kept for reuse.
 
-        For the end of an invocation: a frozen sandbox does not see its connections die.
+        No invocation needs this at its end. A connection that dies while its process is frozen costs no attempt: it is
+        too old by the time of day, or closed, or breaks before anything comes back and is replaced (`send`).
         """
         self._pool.close()
 
@@ -119,12 +122,22 @@ class Dialler:
             now = self._monotonic()
             share = now + (deadline - now) / remaining
             try:
-                connection = Connection.open(self._connect, address, url, deadline=share, monotonic=self._monotonic)
+                connection = self._connected(address, url, deadline=share)
             except OSError as error:
                 failed = _fault(error)
                 continue
             return self._secure(connection, url, deadline=deadline)
         return failed
+
+    def _connected(self, address: str, url: WebhookUrl, *, deadline: float) -> Connection:
+        return Connection.open(
+            self._connect,
+            address,
+            url,
+            deadline=deadline,
+            opened_at=self._clock(),
+            monotonic=self._monotonic,
+        )
 
     def _secure(self, connection: Connection, url: WebhookUrl, *, deadline: float) -> Connection | NoAnswer:
         if url.scheme == "http":
@@ -180,9 +193,11 @@ class Dialler:
 
 
 def _was_dead(connection: Connection, came: Response | NoAnswer) -> bool:
-    """Whether a kept connection failed before anything came back: its other end was closed while nobody looked.
+    """Whether a kept connection failed before anything came back: its other end, or the path to it, was gone while
+    nobody looked.
 
-    The request goes out once more on a new one; a receiver that saw it after all knows it by its `webhook-id`.
+    The request goes out once more on a new one; a receiver that saw it after all knows it by its `webhook-id`. One that
+    is merely slow is not asked twice: his system has acknowledged the request (`connection.UNACKNOWLEDGED`).
     """
     return isinstance(came, NoAnswer) and connection.is_silent and came.fault is not Fault.TIMEOUT
 

@@ -14,11 +14,15 @@ _Key = tuple[str, str, int]
 
 
 class Pool:
-    """Idle connections. Safe to use from many threads: a connection is either in here or in one sender's hands."""
+    """Idle connections. Safe to use from many threads: a connection is either in here or in one sender's hands.
 
-    def __init__(self, *, reuse: float, monotonic: Callable[[], float]) -> None:
+    They outlive an invocation, and are frozen with their process after it. So they age by `clock`, the time of day: a
+    monotonic clock may stand still meanwhile, and a connection of an hour ago would look young.
+    """
+
+    def __init__(self, *, reuse: float, clock: Callable[[], float]) -> None:
         self._reuse = reuse
-        self._monotonic = monotonic
+        self._clock = clock
         self._lock = threading.Lock()
         self._idle: dict[_Key, list[Connection]] = {}
 
@@ -58,7 +62,8 @@ class Pool:
             return connection
 
     def _is_young(self, connection: Connection) -> bool:
-        return self._monotonic() - connection.opened_at < self._reuse
+        """A clock that was set back says nothing: whatever it is wrong by counts as age."""
+        return abs(self._clock() - connection.opened_at) < self._reuse
 
 
 def _key(url: WebhookUrl) -> _Key:

@@ -231,6 +231,8 @@ class Network:
     """Addresses where nobody answers."""
     offset: float = 0.0
     """Seconds that have passed without anybody waiting."""
+    frozen: float = 0.0
+    """Seconds of them in which the process stood still, and its monotonic clock with it."""
 
     def resolve(self, host: str, ipv6: bool) -> Sequence[str]:
         """A Resolver."""
@@ -251,6 +253,10 @@ class Network:
         """Time, moved on by `offset`."""
         return time.monotonic() + self.offset
 
+    def clock(self) -> float:
+        """The time of day, moved on by `offset` and `frozen`."""
+        return time.time() + self.offset + self.frozen
+
     def dialler(
         self,
         *,
@@ -266,6 +272,7 @@ class Network:
             resolver=self.resolve,
             connect=self.connect,
             monotonic=self.monotonic,
+            clock=self.clock,
         )
         opened.append(dialler)
         return dialler

@@ -1,16 +1,18 @@
 """The dialler against receivers that are slow, greedy, lying or somebody else."""
 
+import errno
 import gzip
 import socket
 import ssl
 import threading
 import time
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
 from a2a_serverless.core.delivery_outcome import Answer, Fault, NoAnswer
-from a2a_serverless.webhook.connection import tcp_connect
+from a2a_serverless.webhook.connection import UNACKNOWLEDGED, tcp_connect
 from a2a_serverless.webhook.dial import Dialler, trust
 from a2a_serverless.webhook.exchange import LIMITS, Limits, Request
 from a2a_serverless.webhook.http1 import BODY_LIMIT
@@ -345,6 +347,73 @@ def test_an_old_connection_is_not_used_and_its_name_is_judged_again(authority: A
 
     assert not second.reused
     assert network.resolved == [NAME, NAME]
+
+
+def test_a_connection_that_was_frozen_with_its_process_has_aged(authority: Authority) -> None:
+    with receiver(answering(ACCEPTED, ACCEPTED), tls=authority.context()) as partner:
+        network = Network(partner.port)
+        dialler = network.dialler(cafile=authority.cafile)
+        dialler.send(post())
+        network.frozen = 30.0
+        second = dialler.send(post())
+
+    assert (second.outcome, second.reused, partner.connections) == (Answer(status=202), False, 2)
+
+
+@pytest.mark.parametrize("lost", ["send", "recv"])
+def test_a_kept_connection_whose_path_is_gone_is_replaced_once(lost: str) -> None:
+    with receiver(answering(ACCEPTED)) as partner:
+        network = Network(partner.port, answers=[["127.0.0.1"]])
+        dialler = network.dialler(policy=LOCAL)
+        paths: list[_LosablePath] = []
+        dialler._connect = lambda *at: _kept(paths, _LosablePath(network.connect(*at)))
+        first = dialler.send(post("http://partner/p"))
+        paths[0].lost = lost
+        second = dialler.send(post("http://partner/p"))
+
+    assert (first.outcome, second.outcome) == (Answer(status=202), Answer(status=202))
+    assert (second.reused, len(paths)) == (False, 2)
+
+
+def test_a_new_connection_whose_path_is_gone_is_a_fault_of_connecting_and_no_second_request() -> None:
+    with receiver(answering(ACCEPTED)) as partner:
+        network = Network(partner.port, answers=[["127.0.0.1"]])
+        dialler = network.dialler(policy=LOCAL)
+        paths: list[_LosablePath] = []
+        dialler._connect = lambda *at: _kept(paths, _LosablePath(network.connect(*at), lost="recv"))
+        exchange = dialler.send(post("http://partner/p"))
+
+    assert exchange.outcome == NoAnswer(Fault.CONNECT, "what was sent was not acknowledged")
+    assert len(paths) == 1
+
+
+@pytest.mark.skipif(not hasattr(socket, "TCP_USER_TIMEOUT"), reason="an option of Linux")
+def test_the_system_gives_up_on_what_is_not_acknowledged() -> None:
+    with receiver(answering(ACCEPTED)) as partner, tcp_connect("127.0.0.1", partner.port, 5.0) as connected:
+        assert connected.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == 1000 * UNACKNOWLEDGED
+
+
+class _LosablePath(socket.socket):
+    """A connected socket between which and the other side all packets may be dropped, without a word to either."""
+
+    def __init__(self, connected: socket.socket, *, lost: str = "") -> None:
+        super().__init__(connected.family, connected.type, connected.proto, connected.detach())
+        self.lost = lost
+
+    def send(self, *about: Any) -> int:
+        if self.lost == "send":
+            raise TimeoutError(errno.ETIMEDOUT, "Connection timed out")
+        return len(about[0]) if self.lost else super().send(*about)
+
+    def recv(self, *about: Any) -> bytes:
+        if self.lost == "recv" and self.gettimeout() != 0:
+            raise TimeoutError(errno.ETIMEDOUT, "Connection timed out")
+        return super().recv(*about)
+
+
+def _kept(paths: list[_LosablePath], path: _LosablePath) -> _LosablePath:
+    paths.append(path)
+    return path
 
 
 def test_a_kept_connection_that_died_costs_nothing() -> None:

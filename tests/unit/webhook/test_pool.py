@@ -19,12 +19,12 @@ class _Line:
 
     def __init__(self, clock: _Clock) -> None:
         ours, self.other = socket.socketpair()
-        self.connection = Connection(ours, "192.0.2.7", monotonic=clock)
+        self.connection = Connection(ours, "192.0.2.7", opened_at=clock(), monotonic=clock)
 
 
 def test_it_keeps_so_many_for_an_endpoint_and_so_many_in_all() -> None:
     clock = _Clock()
-    pool = Pool(reuse=30.0, monotonic=clock)
+    pool = Pool(reuse=30.0, clock=clock)
     lines = [_Line(clock) for _ in range(2 * IN_ALL)]
     urls = [url_of(f"https://rx{at // (PER_ENDPOINT + 1)}.example.com/p") for at in range(len(lines))]
     for line, url in zip(lines, urls, strict=True):
@@ -39,7 +39,7 @@ def test_it_keeps_so_many_for_an_endpoint_and_so_many_in_all() -> None:
 
 def test_an_old_connection_is_neither_kept_nor_given_out() -> None:
     clock = _Clock()
-    pool = Pool(reuse=30.0, monotonic=clock)
+    pool = Pool(reuse=30.0, clock=clock)
     url = url_of("https://rx.example.com/p")
     young, old = _Line(clock), _Line(clock)
 
@@ -56,9 +56,22 @@ def test_an_old_connection_is_neither_kept_nor_given_out() -> None:
     _close([young, old])
 
 
+def test_after_a_clock_was_set_back_a_connection_is_not_trusted() -> None:
+    clock = _Clock()
+    pool = Pool(reuse=30.0, clock=clock)
+    url = url_of("https://rx.example.com/p")
+    line = _Line(clock)
+
+    pool.give(url, line.connection)
+    clock.now = -3_600.0
+
+    assert pool.take(url) is None
+    _close([line])
+
+
 def test_closing_it_closes_all() -> None:
     clock = _Clock()
-    pool = Pool(reuse=30.0, monotonic=clock)
+    pool = Pool(reuse=30.0, clock=clock)
     line = _Line(clock)
     pool.give(url_of("https://rx.example.com/p"), line.connection)
 
