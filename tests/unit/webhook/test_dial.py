@@ -362,7 +362,7 @@ def test_a_connection_that_was_frozen_with_its_process_has_aged(authority: Autho
 
 @pytest.mark.parametrize("lost", ["send", "recv"])
 def test_a_kept_connection_whose_path_is_gone_is_replaced_once(lost: str) -> None:
-    with receiver(answering(ACCEPTED)) as partner:
+    with receiver(answering(ACCEPTED, ACCEPTED)) as partner:
         network = Network(partner.port, answers=[["127.0.0.1"]])
         dialler = network.dialler(policy=LOCAL)
         paths: list[_LosablePath] = []
