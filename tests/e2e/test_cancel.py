@@ -1,6 +1,7 @@
 """Cancel: whatever a task does at the moment, it ends once, its side effects cease, and nothing follows."""
 
 import time
+import uuid
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -135,14 +136,13 @@ def state_or_refusal(wire: Wire, task_id: str) -> str | int:
 
 
 def test_a_cancel_reaches_whoever_streams(wire: Wire, connect: Connect, alice: str, stack: LocalStack) -> None:
-    task = wire.begin("wait 30")
-    wire.until(task["id"], "WORKING")
-    other = connect(stack.url, alice)
+    other, context = connect(stack.url, alice), str(uuid.uuid4())
     with ThreadPoolExecutor() as pool:
-        subscribed = pool.submit(other.events, "SubscribeToTask", {"id": task["id"]})
+        streamed = pool.submit(other.events, "SendStreamingMessage", message("wait 30", context=context))
+        (task,) = eventually(lambda: wire.rpc("ListTasks", {"contextId": context})["tasks"])
         wire.cancel(task["id"])
 
-    assert subscribed.result()[-1]["statusUpdate"]["status"]["state"] == "TASK_STATE_CANCELED"
+    assert streamed.result()[-1]["statusUpdate"]["status"]["state"] == "TASK_STATE_CANCELED"
 
 
 def test_a_send_is_no_retry_once_its_task_was_canceled(wire: Wire) -> None:

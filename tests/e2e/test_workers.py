@@ -72,7 +72,7 @@ def test_a_send_whose_worker_is_killed_is_sent_again_and_makes_no_second_task(
 ) -> None:
     """L09, I01: the caller lost the answer, not the task."""
     context = str(uuid.uuid4())
-    params = message("wait 2", context=context)
+    params = message("wait 6", context=context)
     lost: list[httpx.Response] = []
     sending = threading.Thread(target=lambda: lost.append(caller.post("SendMessage", params)))
     sending.start()
