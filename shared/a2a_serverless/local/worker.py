@@ -18,6 +18,7 @@ import threading
 import time
 import zipfile
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
@@ -178,7 +179,7 @@ class PythonWorker:
         except _TimedOutError:
             return self._failed(pipes, _timed_out(request_id, _INIT_SECONDS))
         except _DiedError:
-            return self._failed(pipes, _exited(request_id, self._proc.wait()))
+            return self._failed(pipes, _exited(request_id, pipes.proc.wait()))
         if error := answer.get("initError"):
             return self._failed(pipes, error)
         pipes.log()  # what the import logged is in the file and belongs to no invocation
@@ -224,6 +225,7 @@ class PythonWorker:
             self._proc = None
         with self._log_file().open("a", encoding="utf-8") as file:
             file.write(f"[ERROR] {error['errorType']}: {error['errorMessage']}\n")
+        pipes.close()
         return Failed(error, pipes.log())
 
 
@@ -261,6 +263,12 @@ class _Pipes:
         line, self._unread = b"".join(pieces).split(b"\n", 1)
         answer: dict[str, Any] = json.loads(line)
         return answer
+
+    def close(self) -> None:
+        """Let go of a process that is gone; its log is closed by who reads it."""
+        with suppress(OSError):  # what it never read
+            self._in.close()
+        self._out.close()
 
     def log(self) -> str:
         """What one invocation logged: complete, because the reader saw the mark that follows it."""
