@@ -14,6 +14,8 @@ class InboundMessage:
 
     message: Message
     caller: Caller
+    accepted_output_modes: tuple[str, ...] = ()
+    """See `Turn`."""
 
 
 class Agent:

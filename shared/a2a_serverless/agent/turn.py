@@ -59,6 +59,8 @@ class Turn:
         messages: all messages this turn answers, oldest first (several if they came faster than turns).
         state: small JSON kept between turns of the task (16 KB at most).
         caller: whose authority the newest message carries. What a message says authorises nothing.
+        accepted_output_modes: media types that the caller takes results in, as he last said (SPEC 3.2.2); none if he
+            never did. Tailor artifacts to them where you can.
         attempt: 1, or more after a crash of this very turn.
         trigger: why the turn runs.
     """
@@ -77,11 +79,13 @@ class Turn:
         clock: Callable[[], datetime],
         ids: Callable[[], str],
         default_wait: timedelta = DEFAULT_WAIT,
+        accepted_output_modes: tuple[str, ...] = (),
     ) -> None:
         self.task = task
         self.messages = messages
         self.state = state
         self.caller = caller
+        self.accepted_output_modes = accepted_output_modes
         self.attempt = attempt
         self.trigger = trigger
         self._sink = sink

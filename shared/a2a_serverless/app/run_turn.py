@@ -201,6 +201,7 @@ def _turn(
         messages=whole.messages(_messages(head, record)),
         state=deepcopy(head.memory),
         caller=head.caller,
+        accepted_output_modes=head.accepts,
         attempt=head.attempt,
         trigger=head.trigger,
         sink=writer,

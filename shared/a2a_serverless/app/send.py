@@ -43,6 +43,9 @@ BLOCKING_SECONDS: Final = 25.0
 
 _POLL_SECONDS: Final = (0.02, 0.04, 0.08, 0.15, 0.25)
 _CLAIMS: Final = 3
+_MODES: Final = 64
+_LONGEST_MODE: Final = 255
+"""Characters: 127 for each half of a name are as many as a media type may have (RFC 6838 4.2)."""
 
 log = logging.getLogger(__name__)
 
@@ -112,7 +115,7 @@ def submit(host: Host, caller: Caller, request: SendRequest) -> Accepted | Messa
     _check(host, caller, request)
     if request.message.task_id:
         return _continue(host, caller, request)
-    direct = _direct_reply(host, caller, request.message)
+    direct = _direct_reply(host, caller, request)
     if direct is not None:
         return direct
     return _begin(host, caller, request)
@@ -125,11 +128,19 @@ def _check(host: Host, caller: Caller, request: SendRequest) -> None:
     length = request.configuration.history_length
     if length is not None and length < 0:
         raise InvalidParams.of("configuration.historyLength", "must be 0 or more")
+    _check_accepted(request.configuration.accepted_output_modes)
     if host.validate_input_modes:
         for position, part in enumerate(message.parts):
             _check_media_type(host.card, part, position)
     if request.configuration.push is not None:
         push_configs.check(host, caller, request.configuration.push)
+
+
+def _check_accepted(modes: tuple[str, ...]) -> None:
+    """They travel with the task's head, which must stay small."""
+    if len(modes) > _MODES or any(len(mode) > _LONGEST_MODE for mode in modes):
+        wanted = f"at most {_MODES} media types of at most {_LONGEST_MODE} characters"
+        raise InvalidParams.of("configuration.acceptedOutputModes", wanted)
 
 
 def _check_media_type(card: AgentCard, part: Part, position: int) -> None:
@@ -153,10 +164,11 @@ def _matches(mode: str, essence: str) -> bool:
     return mode in {"*/*", essence} or (mode.endswith("/*") and essence.startswith(mode[:-1]))
 
 
-def _direct_reply(host: Host, caller: Caller, message: Message) -> Message | None:
+def _direct_reply(host: Host, caller: Caller, request: SendRequest) -> Message | None:
     if not may_reply(host.agent):
         return None
-    answer: object = host.agent.reply(InboundMessage(message, caller))
+    message, modes = request.message, request.configuration.accepted_output_modes
+    answer: object = host.agent.reply(InboundMessage(message, caller, accepted_output_modes=modes))
     if answer is None:
         return None
     said = _said(host, answer)
@@ -187,6 +199,7 @@ def _continue(host: Host, caller: Caller, request: SendRequest) -> Accepted:
             head,
             request.message,
             caller=caller,
+            accepts=request.configuration.accepted_output_modes,
             sent=fingerprint(request.message, request.configuration.push),
             push=(config.id,) if config is not None else (),
             trace=request.trace,
@@ -251,6 +264,7 @@ def _create(host: Host, caller: Caller, request: SendRequest, key: TaskKey, *, s
         request.message,
         context_id=request.message.context_id or host.ids(),
         caller=caller,
+        accepts=request.configuration.accepted_output_modes,
         sent=sent,
         push=(config.id,) if config else (),
         metadata=None,

@@ -207,6 +207,7 @@ def _rest(head: Head) -> JsonObject:
     rest: JsonObject = {
         "created": milliseconds(head.created_at),
         "caller": _caller(head.caller, head.key),
+        "accepts": list(head.accepts),
         "metadata": head.metadata,
         "entries": head.entries,
         "turn": head.turn,
@@ -305,6 +306,7 @@ def _head(item: Item, status: TaskStatus) -> Head:
         key=key,
         context_id=text_in(item, CONTEXT),
         caller=_caller_of(rest.get("caller", {}), key),
+        accepts=tuple(rest.get("accepts", ())),
         status=status,
         created_at=moment_of(rest["created"]),
         metadata=rest.get("metadata"),

@@ -106,6 +106,8 @@ class Head:
     context_id: str
     caller: Caller
     """Whose authority the newest message carries."""
+    accepts: tuple[str, ...] = ()
+    """Media types that the caller takes results in, as he last said; none if he never did."""
     status: TaskStatus
     created_at: datetime
     metadata: JsonObject | None = None

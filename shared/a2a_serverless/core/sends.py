@@ -43,6 +43,7 @@ def new_task(
     *,
     context_id: str,
     caller: Caller,
+    accepts: tuple[str, ...] = (),
     sent: str,
     push: tuple[str, ...],
     metadata: JsonObject | None,
@@ -55,6 +56,7 @@ def new_task(
         key=key,
         context_id=context_id,
         caller=caller,
+        accepts=accepts,
         status=TaskStatus(state=TaskState.SUBMITTED, timestamp=now),
         created_at=now,
         metadata=metadata,
@@ -76,6 +78,7 @@ def accept(
     message: Message,
     *,
     caller: Caller,
+    accepts: tuple[str, ...] = (),
     sent: str,
     push: tuple[str, ...] = (),
     trace: str = "",
@@ -84,8 +87,8 @@ def accept(
 ) -> Change | Retry:
     """A message to a task: the answer it waits for, or one more to be read by the next turn.
 
-    `sent` is the fingerprint of the send, `push` are ids of push configs that came with the message, `trace` is the
-    trace context of its call.
+    `sent` is the fingerprint of the send, `accepts` are the media types asked for, `push` are ids of push configs that
+    came with the message, `trace` is the trace context of its call.
 
     Raises:
         InvalidParams: the message names another context than the task's (SPEC 3.4.3).
@@ -102,6 +105,7 @@ def accept(
     spoken = Spoken(_addressed(message, head.key.task_id, head.context_id))
     heard = {
         "caller": caller,
+        "accepts": accepts or head.accepts,
         "last_send": LastSend(sent, now),
         "push": tuple(dict.fromkeys(head.push + push)),
         "trace": trace,

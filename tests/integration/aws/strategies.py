@@ -86,6 +86,7 @@ def heads(key: TaskKey) -> st.SearchStrategy[Head]:
         Head,
         key=st.just(key),
         context_id=texts,
+        accepts=st.lists(st.sampled_from(["text/plain", "*/*"]), max_size=2).map(tuple),
         caller=st.builds(
             Caller,
             st.just(key.scope.owner) | st.builds(Owner, names, texts),

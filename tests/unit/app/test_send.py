@@ -142,6 +142,33 @@ def test_a_direct_reply_stays_in_the_context_of_its_message() -> None:
     assert answers[0].context_id == "mine"
 
 
+def test_an_agent_sees_in_which_media_types_the_caller_takes_results() -> None:
+    seen: list[tuple[str, ...]] = []
+
+    def asks(turn: Turn) -> None:
+        seen.append(turn.accepted_output_modes)
+        turn.ask("and then?")
+
+    world = World(agent_that(asks, reply=lambda inbound: seen.append(inbound.accepted_output_modes)))
+    task = world.send("1", accepted_output_modes=("text/csv",))
+    world.settle()
+    world.send("2", task=task.id)
+    world.settle()
+    world.send("3", task=task.id, accepted_output_modes=("text/plain",))
+    world.settle()
+
+    assert seen == [("text/csv",), ("text/csv",), ("text/csv",), ("text/plain",)]
+
+
+@pytest.mark.parametrize("modes", [("text/plain",) * 65, ("x/" + "y" * 254,)])
+def test_no_more_and_no_longer_media_types_are_taken_than_can_be_kept(modes: tuple[str, ...]) -> None:
+    world = World()
+
+    with pytest.raises(InvalidParams, match="at most 64 media types of at most 255 characters"):
+        sends(world, accepted_output_modes=modes)
+    assert world.tasks.keys() == ()
+
+
 def test_an_agent_that_does_not_reply_lets_a_task_begin() -> None:
     world = World(agent_that(completes, reply=lambda _: None))
 
