@@ -45,6 +45,10 @@ class MemoryPush:
         self._configs.pop((key, config_id), None)
         self._deliveries.pop((key, config_id), None)
 
+    def webhook(self, key: TaskKey, config_id: str) -> tuple[PushConfig, DeliveryState] | None:
+        config = self.config(key, config_id)
+        return (config, self.delivery(key, config_id)) if config is not None else None
+
     def delivery(self, key: TaskKey, config_id: str) -> DeliveryState:
         return self._deliveries.get((key, config_id), DeliveryState())
 

@@ -87,10 +87,15 @@ def notify(notifier: Notifier, key: TaskKey, config_id: str, seq: int) -> str:
     Raises:
         Exception: ours; the arrival must come again.
     """
-    config = notifier.push.config(key, config_id)
-    if config is None:
-        return "config_gone"
-    return _Arrival(notifier, key, config, seq).work_off()
+    for _ in range(_TRIES):
+        found = notifier.deliveries.webhook(key, config_id)
+        if found is None:
+            return "config_gone"
+        config, state = found
+        result = _Arrival(notifier, key, config, seq).work_off(state)
+        if result is not None:
+            return result
+    raise Conflict(f"other senders came first {_TRIES} times for config {config_id}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,39 +107,42 @@ class _Arrival:
     config: PushConfig
     seq: int
 
-    def work_off(self) -> str:
-        """Decide and do; again when another sender wrote in between, for it may know less than this arrival does."""
-        for _ in range(_TRIES):
-            state = self.notifier.deliveries.delivery(self.key, self.config.id)
-            head = self.notifier.tasks.head(self.key, now=self.notifier.clock())
-            if head is not None and self.config.id not in head.push:
-                return "config_gone"
-            decision = self._decide(state, head)
-            place = self._enter(decision)
-            if place is None:
-                continue
-            by = self._carrier(decision)
-            if isinstance(decision, Settle):
-                self._bury(decision.step)
-            try:
-                self._write_decided(state, decision, by)
-            except Conflict:
-                self._leave(place)
-                continue
-            return self._do(decision, head, by, place)
-        raise Conflict(f"other senders came first {_TRIES} times for config {self.config.id}")
+    def work_off(self, state: DeliveryState) -> str | None:
+        """Decide and do. None if another sender wrote in between: it may know less than this arrival does, so look
+        again."""
+        head = self.notifier.tasks.head(self.key, now=self.notifier.clock())
+        if head is not None and self.config.id not in head.push:
+            return "config_gone"
+        decision = self._decide(state, head)
+        place = self._enter(decision)
+        if place is None:
+            return None
+        by = self._carrier(decision)
+        if isinstance(decision, Settle):
+            self._bury(decision.step)
+        try:
+            self._write_decided(state, decision, by)
+        except Conflict:
+            self._leave(place)
+            return None
+        return self._do(decision, head, by, place)
 
     def _decide(self, state: DeliveryState, head: Head | None) -> Decision:
         return decide_on_arrival(
             state,
             seq=self.seq,
             head=head,
-            acked_seq=self.notifier.receipts.fetched(self.key),
+            acked_seq=self._acked(state),
             endpoint=self.notifier.endpoints.endpoint(self._endpoint),
             message_id=f"msg_{self.notifier.ids()}",
             now=self.notifier.clock(),
             jitter=self.notifier.jitter(),
         )
+
+    def _acked(self, state: DeliveryState) -> int:
+        """What the owner has fetched. A first attempt is made whatever that is, so it does not pay for the question."""
+        is_retry = state.pending is not None and state.pending.spent > 0
+        return self.notifier.receipts.fetched(self.key) if is_retry else 0
 
     def _enter(self, decision: Decision) -> str | None:
         """A place at the endpoint for who is to send; None when others took the last ones since it was looked at."""

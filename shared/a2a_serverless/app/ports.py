@@ -265,6 +265,9 @@ class WaitRunner(Protocol):
 class DeliveryStore(Protocol):
     """What is known of the nudges of each config."""
 
+    def webhook(self, key: TaskKey, config_id: str) -> tuple[PushConfig, DeliveryState] | None:
+        """A config and the state of its nudges, read as one; None if there is no such config."""
+
     def delivery(self, key: TaskKey, config_id: str) -> DeliveryState:
         """The state as stored, or a fresh one."""
 

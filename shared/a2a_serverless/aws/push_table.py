@@ -106,15 +106,15 @@ class PushTable:
         if _may_exist(key, config_id):
             self._table.delete(_config_key(key, config_id))
 
+    def webhook(self, key: TaskKey, config_id: str) -> tuple[PushConfig, DeliveryState] | None:
+        """A config and the state of its nudges: they are one item."""
+        item = self._item(key, config_id)
+        return (_config(item), _delivery(item)) if item is not None else None
+
     def delivery(self, key: TaskKey, config_id: str) -> DeliveryState:
         """The state as stored, or a fresh one."""
         item = self._item(key, config_id)
-        if item is None:
-            return DeliveryState()
-        generation, told = number_in(item, "generation"), text_in(item, "delivery")
-        if told:
-            return delivery_of(told, generation=generation)
-        return DeliveryState(generation=generation, plain_json=text_in(item, "wire") == WireVersion.V0_3)
+        return _delivery(item) if item is not None else DeliveryState()
 
     def save_delivery(self, key: TaskKey, config_id: str, state: DeliveryState) -> None:
         """Write a state whose generation is one more than the stored one.
@@ -170,6 +170,13 @@ class PushTable:
 
     def _item(self, key: TaskKey, config_id: str) -> Item | None:
         return self._table.get(_config_key(key, config_id)) if _may_exist(key, config_id) else None
+
+
+def _delivery(item: Item) -> DeliveryState:
+    generation, told = number_in(item, "generation"), text_in(item, "delivery")
+    if told:
+        return delivery_of(told, generation=generation)
+    return DeliveryState(generation=generation, plain_json=text_in(item, "wire") == WireVersion.V0_3)
 
 
 def _beginning_with(key: TaskKey, prefix: str) -> Question:

@@ -109,6 +109,7 @@ def test_a_config_that_is_not_there_is_not_found_whatever_its_id(push: Push, key
     push.put_config(key, CONFIG)
 
     assert push.config(key, config_id) is None
+    assert push.webhook(key, config_id) is None
     assert push.attempts(key, config_id) == ()
     push.delete_config(key, config_id)
 
@@ -137,6 +138,7 @@ def test_a_delivery_state_is_read_back_as_it_was_saved(push: Push, key: TaskKey,
 
     assert push.delivery(key, CONFIG.id) == state
     assert push.config(key, CONFIG.id) == CONFIG
+    assert push.webhook(key, CONFIG.id) == (CONFIG, state)
 
 
 def test_a_webhook_that_no_nudge_was_decided_for_is_forgotten_one_day(table: Table, key: TaskKey) -> None:
