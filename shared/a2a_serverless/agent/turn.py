@@ -127,7 +127,7 @@ class Turn:
         """Whether the caller canceled the task. Long work asks often and returns; what it says is void by then."""
         return self._sink.cancelled
 
-    def working(self, text: str = "") -> None:
+    def working(self, text: str | Message = "") -> None:
         """Say what is going on. Goes to subscribers and webhooks as a status in WORKING."""
         self._say(StatusChanged(self._status(TaskState.WORKING, text)))
 
@@ -239,7 +239,7 @@ class Turn:
             return text
         return self.agent_message(Part(text=text)) if text else None
 
-    def _status(self, state: TaskState, text: str) -> TaskStatus:
+    def _status(self, state: TaskState, text: str | Message) -> TaskStatus:
         return TaskStatus(state=state, message=self._maybe_message(text), timestamp=self._clock())
 
     def _say(self, entry: Entry) -> None:

@@ -1,0 +1,160 @@
+"""Hosts an `AgentExecutor` written for the official a2a-sdk, as it is. Needs the extra `a2a-sdk`.
+
+What the executor puts into its event queue becomes the words of a turn, at once and in order. Two things differ from
+the SDK's own server: there is a task before the executor is asked, so a bare `Message` completes it; and an executor
+that asks (input or auth) must return, since nothing runs while a task waits.
+"""
+
+import logging
+from datetime import timedelta
+from typing import Any, Final, assert_never
+
+from a2a.auth.user import User
+from a2a.server.agent_execution import AgentExecutor, RequestContext
+from a2a.server.context import ServerCallContext
+from a2a.server.events import EventQueue
+from a2a.types import a2a_pb2 as sdk
+from google.protobuf.json_format import MessageToDict, ParseDict  # type: ignore[import-untyped]  # no stubs
+
+from a2a_serverless.agent.agent import Agent
+from a2a_serverless.agent.turn import Turn, TurnEnded
+from a2a_serverless.types import AgentCard, Artifact, Caller, Message, Task, TaskState, TaskStatus
+
+_BEGUN: Final = "a2a-sdk"
+"""In the turn's state once the executor saw the task: before that the SDK shows it none."""
+
+log = logging.getLogger(__name__)
+
+Event = sdk.Message | sdk.Task | sdk.TaskStatusUpdateEvent | sdk.TaskArtifactUpdateEvent
+
+
+class ExecutorAgent(Agent):
+    """An agent whose turns an a2a-sdk `AgentExecutor` does.
+
+    Args:
+        card: what the agent says of itself; that of the SDK is not read, since hosts and addresses are not its own.
+        executor: asked to `execute` each turn, to `cancel` when its task was canceled.
+        within: how long its questions stay open; as `Turn.ask` without it.
+    """
+
+    def __init__(self, card: AgentCard, executor: AgentExecutor, *, within: timedelta | None = None) -> None:
+        self.card = card  # type: ignore[misc]  # a class of its own for each card would say no more
+        self._executor = executor
+        self._within = within
+
+    async def run(self, turn: Turn) -> None:
+        """One call of `execute`; it must end its turn as any agent's does."""
+        known = turn.task if turn.state.get(_BEGUN) else None
+        turn.state[_BEGUN] = True
+        called = ServerCallContext(user=_Subject(turn.caller), tenant=turn.caller.owner.tenant)
+        context = _context(called, turn.task, turn.message, known=known, modes=turn.accepted_output_modes)
+        await self._executor.execute(context, _Spoken(turn, self._within))
+
+    async def on_cancel(self, task: Task) -> None:
+        """One call of `cancel`. The task is canceled already, so what the executor says of it is void."""
+        if task.history:
+            await self._executor.cancel(_context(ServerCallContext(), task, task.history[-1], known=task), _Unheard())
+
+
+class _Subject(User):
+    """The person or system the turn is for."""
+
+    def __init__(self, caller: Caller) -> None:
+        self._name = caller.owner.subject
+
+    @property
+    def is_authenticated(self) -> bool:
+        return True
+
+    @property
+    def user_name(self) -> str:
+        return self._name
+
+
+def _context(
+    called: ServerCallContext, task: Task, message: Message, *, known: Task | None, modes: tuple[str, ...] = ()
+) -> RequestContext:
+    request = sdk.SendMessageRequest(
+        message=ParseDict(message.to_wire(), sdk.Message()),
+        configuration=sdk.SendMessageConfiguration(accepted_output_modes=modes),
+    )
+    return RequestContext(
+        called,
+        request=request,
+        task_id=task.id,
+        context_id=task.context_id,
+        task=ParseDict(known.to_wire(), sdk.Task()) if known is not None else None,
+    )
+
+
+class _Unheard(EventQueue):
+    async def enqueue_event(self, event: Event) -> None:
+        """Nothing: the task has ended."""
+
+
+class _Spoken(EventQueue):
+    """Says in a turn what is put into it."""
+
+    def __init__(self, turn: Turn, within: timedelta | None) -> None:
+        self._turn = turn
+        self._within = within
+
+    async def enqueue_event(self, event: Event) -> None:
+        """Say it; what comes after the turn's end is logged and dropped."""
+        try:
+            self._say(event)
+        except TurnEnded:
+            log.warning("the executor spoke after it ended its turn", extra={"task_id": self._turn.task.id})
+
+    def _say(self, event: Event) -> None:
+        match event:
+            case sdk.Message():
+                self._turn.complete(Message.model_validate(_wire(event)))
+            case sdk.Task():
+                for artifact in event.artifacts:
+                    self._produce(artifact, append=False, last_chunk=True)
+                self._move(event.status)
+            case sdk.TaskStatusUpdateEvent():
+                self._move(event.status)
+            case sdk.TaskArtifactUpdateEvent():
+                self._produce(event.artifact, append=event.append, last_chunk=event.last_chunk)
+            case _:
+                assert_never(event)
+
+    def _produce(self, given: sdk.Artifact, *, append: bool, last_chunk: bool) -> None:
+        artifact = Artifact.model_validate(_wire(given))
+        self._turn.artifact(
+            artifact.name or artifact.artifact_id,
+            artifact_id=artifact.artifact_id,
+            description=artifact.description,
+            parts=artifact.parts,
+            metadata=artifact.metadata,
+            append=append,
+            last_chunk=last_chunk,
+        )
+
+    def _move(self, given: sdk.TaskStatus) -> None:
+        status = TaskStatus.model_validate({"state": "TASK_STATE_SUBMITTED", **_wire(given)})
+        message = status.message or ""
+        match status.state:
+            case TaskState.SUBMITTED:
+                pass  # it was, before the executor was asked
+            case TaskState.WORKING:
+                self._turn.working(message)
+            case TaskState.INPUT_REQUIRED:
+                self._turn.ask(message or "More input is needed.", within=self._within)
+            case TaskState.AUTH_REQUIRED:
+                self._turn.require_auth(message or "An authorization is needed.", within=self._within)
+            case TaskState.COMPLETED:
+                self._turn.complete(message)
+            case TaskState.REJECTED:
+                self._turn.reject(message)
+            case TaskState.FAILED | TaskState.CANCELED:
+                self._turn.fail(message or "The agent gave the task up.")
+            case _:
+                assert_never(status.state)
+
+
+def _wire(message: Any) -> dict[str, Any]:
+    told: dict[str, Any] = MessageToDict(message)
+    return told

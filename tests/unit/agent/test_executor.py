@@ -1,0 +1,144 @@
+"""An executor of the official SDK, unchanged, does the turns of a hosted agent."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+
+import pytest
+from a2a.helpers.proto_helpers import new_task_from_user_message, new_text_message, new_text_part
+from a2a.server.agent_execution import AgentExecutor, RequestContext
+from a2a.server.events import EventQueue
+from a2a.server.tasks import TaskUpdater
+
+from a2a_serverless.agent.executor import ExecutorAgent
+from a2a_serverless.types import Caller, Owner, Task, TaskState
+from tests.unit.app.world import CARD, World
+
+Execute = Callable[[RequestContext, EventQueue], Awaitable[None]]
+
+
+class Executor(AgentExecutor):
+    """As its documentation shows: a task first, then a `TaskUpdater`."""
+
+    def __init__(self, execute: Execute) -> None:
+        self._execute = execute
+        self.canceled: list[str | None] = []
+
+    async def execute(self, context: RequestContext, event_queue: EventQueue) -> None:
+        if context.current_task is None and context.message is not None:
+            await event_queue.enqueue_event(new_task_from_user_message(context.message))
+        await self._execute(context, event_queue)
+
+    async def cancel(self, context: RequestContext, event_queue: EventQueue) -> None:
+        self.canceled.append(context.task_id)
+        await updater(context, event_queue).cancel()
+
+
+def updater(context: RequestContext, event_queue: EventQueue) -> TaskUpdater:
+    assert context.task_id is not None
+    assert context.context_id is not None
+    return TaskUpdater(event_queue, context.task_id, context.context_id)
+
+
+def world_of(execute: Execute) -> World:
+    return World(ExecutorAgent(CARD, Executor(execute), within=timedelta(days=2)))
+
+
+def after(world: World, task: Task) -> Task:
+    world.settle()
+    return world.task(task)
+
+
+async def quotes(context: RequestContext, event_queue: EventQueue) -> None:
+    """Asks for the mode, then works and answers with an artifact in two chunks."""
+    says = updater(context, event_queue)
+    if context.current_task is None:
+        return await says.requires_input(new_text_message("Sea or air?"))
+    await says.start_work(new_text_message("asking carriers"))
+    await says.add_artifact([new_text_part("by ")], artifact_id="quote", name="quote.txt", append=False)
+    await says.add_artifact(
+        [new_text_part(context.get_user_input())], artifact_id="quote", append=True, last_chunk=True
+    )
+    return await says.complete()
+
+
+def test_it_asks_waits_and_completes_with_its_artifact() -> None:
+    world = world_of(quotes)
+
+    asked = after(world, world.send("a quote"))
+    done = after(world, world.send("sea", task=asked))
+
+    assert asked.status.state is TaskState.INPUT_REQUIRED
+    assert asked.status.message is not None
+    assert asked.status.message.text == "Sea or air?"
+    assert done.status.state is TaskState.COMPLETED
+    (artifact,) = done.artifacts
+    assert (artifact.name, "".join(part.text or "" for part in artifact.parts)) == ("quote.txt", "by sea")
+
+
+async def replies(context: RequestContext, event_queue: EventQueue) -> None:
+    await event_queue.enqueue_event(new_text_message(f"hello {context.call_context.user.user_name}"))
+
+
+def test_a_bare_message_completes_the_task_and_the_user_is_the_caller() -> None:
+    world = world_of(replies)
+
+    done = after(world, world.send("hi", caller=Caller(Owner("alice"))))
+
+    assert done.status.state is TaskState.COMPLETED
+    assert done.status.message is not None
+    assert done.status.message.text == "hello alice"
+
+
+@pytest.mark.parametrize(
+    ("end", "state"),
+    [
+        ("failed", TaskState.FAILED),
+        ("reject", TaskState.REJECTED),
+        ("requires_auth", TaskState.AUTH_REQUIRED),
+        ("cancel", TaskState.FAILED),
+    ],
+)
+def test_each_end_of_a_turn_is_the_task_s(end: str, state: TaskState) -> None:
+    async def ends(context: RequestContext, event_queue: EventQueue) -> None:
+        await getattr(updater(context, event_queue), end)()
+
+    world = world_of(ends)
+
+    assert after(world, world.send("hi")).status.state is state
+
+
+async def goes_on(context: RequestContext, event_queue: EventQueue) -> None:
+    await updater(context, event_queue).complete()
+    await updater(context, event_queue).add_artifact([new_text_part("late")])
+
+
+def test_what_is_said_after_the_end_changes_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    world = world_of(goes_on)
+
+    done = after(world, world.send("hi"))
+
+    assert (done.status.state, done.artifacts) == (TaskState.COMPLETED, ())
+
+
+async def dies(_context: RequestContext, _queue: EventQueue) -> None:
+    raise RuntimeError("secret")
+
+
+def test_an_exception_fails_the_task_and_gives_nothing_away() -> None:
+    world = world_of(dies)
+
+    failed = after(world, world.send("hi"))
+
+    assert failed.status.state is TaskState.FAILED
+    assert "secret" not in failed.to_json()
+
+
+def test_a_cancel_reaches_the_executor() -> None:
+    executor = Executor(quotes)
+    agent, world = ExecutorAgent(CARD, executor), World()
+    task = world.send("hi")
+
+    asyncio.run(agent.on_cancel(world.task(task)))
+
+    assert executor.canceled == [task.id]
