@@ -8,7 +8,7 @@ import pytest
 
 from a2a_serverless.local.stack import LocalStack
 
-from .conftest import AGENTS, Connect
+from .conftest import AGENTS, LEASE, Connect
 from .hooks import Hooks, Partner
 from .wire import Object, Wire, state, text_of
 
@@ -18,8 +18,9 @@ MANY = int(os.environ.get("RESTARTED_TASKS", "20"))
 
 @pytest.fixture
 def restartable(tmp_path: Path) -> Iterator[LocalStack]:
-    """A stack whose state is kept."""
-    with LocalStack(agents={"scripted": AGENTS["scripted"]}, state_dir=tmp_path) as running:
+    """A stack whose state is kept, and that takes over soon what was at work."""
+    env = {"A2A_LEASE_SECONDS": str(int(LEASE))}
+    with LocalStack(agents={"scripted": AGENTS["scripted"]}, env=env, state_dir=tmp_path) as running:
         yield running
 
 

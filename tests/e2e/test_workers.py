@@ -12,7 +12,7 @@ import pytest
 
 from a2a_serverless.local.stack import LocalStack
 
-from .conftest import LEASE, Connect
+from .conftest import LEASE, Connect, Token
 from .hooks import Hooks, Partner
 from .wire import Object, Wire, eventually, message, state, text_of
 
@@ -29,6 +29,15 @@ def caller(durable_stack: LocalStack, alice: str, connect: Connect) -> Wire:
     return connect(durable_stack.url, alice)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def crashing(durable_stack: LocalStack, token: Token) -> Iterator[tuple[Wire, Object, Object]]:
+    """Two tasks whose agents kill their workers, one once and one each time; it takes them some leases to end, while
+    other tests go on."""
+    wire = Wire(durable_stack.url, token(f"crashing-{uuid.uuid4()}"))
+    yield wire, wire.begin("crash-once"), wire.begin("crash")
+    wire.close()
+
+
 def test_a_turn_whose_worker_is_killed_is_taken_over_and_completes(durable_stack: LocalStack, caller: Wire) -> None:
     task = caller.begin("wait 2")
     caller.until(task["id"], "WORKING")
@@ -42,29 +51,13 @@ def test_a_turn_whose_worker_is_killed_is_taken_over_and_completes(durable_stack
     assert time.monotonic() - began < TAKEOVER + 2
 
 
-def test_what_a_dead_attempt_produced_is_not_in_the_result(caller: Wire) -> None:
-    done = caller.begin("crash-once")
+def test_what_a_dead_attempt_produced_is_not_in_the_result(crashing: tuple[Wire, Object, Object]) -> None:
+    caller, begun, _ = crashing
 
-    done = caller.until(done["id"], seconds=TAKEOVER + 10)
+    done = caller.until(begun["id"], seconds=TAKEOVER + 10)
 
     assert state(done) == "COMPLETED"
     assert [(artifact["name"], text_of(artifact)) for artifact in done["artifacts"]] == [("whole", "attempt 2")]
-
-
-def test_a_turn_that_kills_its_worker_each_time_fails_the_task_and_is_kept_with_the_reason(
-    durable_stack: LocalStack, caller: Wire
-) -> None:
-    """L15, I11: never WORKING for ever, and the operator finds why."""
-    task = caller.begin("crash")
-
-    failed = caller.until(task["id"], seconds=4 * TAKEOVER)
-    letter = eventually(lambda: letter_about(durable_stack, task["id"]))
-
-    assert state(failed) == "FAILED"
-    assert text_of(failed["status"]["message"]) == "the agent stopped without an answer 3 times"
-    assert "stopped its worker 3 times" in letter["MessageAttributes"]["reason"]["StringValue"]
-    assert task["id"] in letter["Body"]
-    assert caller.get(task["id"]) == failed
 
 
 def test_a_send_whose_worker_is_killed_is_sent_again_and_makes_no_second_task(
@@ -122,6 +115,22 @@ def test_changes_that_a_dying_relay_did_not_carry_on_are_carried_on(
         partner.told_of(task["id"], "TASK_STATE_INPUT_REQUIRED", seconds=60)
     assert killed
     assert state(wire.send("42", task=tasks[0]["id"])) == "COMPLETED"
+
+
+def test_a_turn_that_kills_its_worker_each_time_fails_the_task_and_is_kept_with_the_reason(
+    durable_stack: LocalStack, crashing: tuple[Wire, Object, Object]
+) -> None:
+    """L15, I11: never WORKING for ever, and the operator finds why."""
+    caller, _, task = crashing
+
+    failed = caller.until(task["id"], seconds=4 * TAKEOVER)
+    letter = eventually(lambda: letter_about(durable_stack, task["id"]))
+
+    assert state(failed) == "FAILED"
+    assert text_of(failed["status"]["message"]) == "the agent stopped without an answer 3 times"
+    assert "stopped its worker 3 times" in letter["MessageAttributes"]["reason"]["StringValue"]
+    assert task["id"] in letter["Body"]
+    assert caller.get(task["id"]) == failed
 
 
 def letter_about(stack: LocalStack, task_id: str) -> Any:

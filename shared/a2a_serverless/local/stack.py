@@ -77,6 +77,7 @@ class LocalStack:
         self._process: subprocess.Popen[str] | None = None
         self._said: _Said | None = None
         self._edited: Path | None = None
+        self._clients: dict[str, Any] = {}
 
     def __enter__(self) -> Self:
         self.start()
@@ -143,6 +144,8 @@ class LocalStack:
         self._end(signal.SIGKILL)
 
     def _end(self, how: signal.Signals) -> None:
+        while self._clients:
+            self._clients.popitem()[1].close()
         process, self._process = self._process, None
         if process is None:
             return
@@ -166,8 +169,10 @@ class LocalStack:
         return Endpoint(url=self.aws_endpoint, region="us-east-1", account="000000000000", access_key="test")
 
     def client(self, service: str) -> Any:
-        """A boto3 client of the embedded AWS, as the account's root."""
-        return self.endpoint.client(service)
+        """A boto3 client of the embedded AWS, as the account's root; it ends with the stack."""
+        if service not in self._clients:
+            self._clients[service] = self.endpoint.client(service)
+        return self._clients[service]
 
     @cached_property
     def outputs(self) -> Mapping[str, str]:
