@@ -29,10 +29,17 @@ class SynthError(Exception):
     """The CDK app refused or failed; the message is what it said."""
 
 
-def assembly(root: Path, target: Path, *, context: Mapping[str, str] | None = None, progress: Progress) -> Path:
+def assembly(
+    root: Path,
+    target: Path,
+    *,
+    context: Mapping[str, str] | None = None,
+    agent_source: Path | None = None,
+    progress: Progress,
+) -> Path:
     """A folder at `target` with the assembly of the clone at `root`: cached template, code from the sources of now.
 
-    `context` is handed to the CDK app as `-c key=value`.
+    `context` is handed to the CDK app as `-c key=value`; what lies in `agent_source` is put beside the kit's code.
 
     Raises:
         SynthError: the CDK app ended without an assembly.
@@ -46,7 +53,7 @@ def assembly(root: Path, target: Path, *, context: Mapping[str, str] | None = No
     _forget_others(cached)
     shutil.rmtree(target, ignore_errors=True)
     shutil.copytree(cached, target)
-    _restage(root, target)
+    _restage(root, target, agent_source)
     return target
 
 
@@ -64,8 +71,10 @@ def stack_name(folder: Path) -> str:
             raise SynthError(f"{folder} holds {len(names)} stacks ({', '.join(sorted(names))}): expected one")
 
 
-def stage_code(root: Path, target: Path) -> Path:
+def stage_code(root: Path, target: Path, agent_source: Path | None = None) -> Path:
     """Fill `target` with what the functions import, as the CDK app of the clone does for its asset.
+
+    `agent_source` is a folder with a host's own agents: what lies in it is importable from the top.
 
     In a process of its own: the clone need not be the one that this code was imported from.
 
@@ -73,7 +82,7 @@ def stage_code(root: Path, target: Path) -> Path:
         SynthError: the sources cannot be staged.
     """
     done = subprocess.run(
-        [sys.executable, "-c", _STAGE, str(target)],
+        [sys.executable, "-c", _STAGE, *map(str, filter(None, (target, agent_source)))],
         cwd=root,
         env=_synth_environment(root, target),
         capture_output=True,
@@ -89,7 +98,12 @@ _STAGE = """
 import sys
 from pathlib import Path
 from cdk.code import stage
-stage(Path(sys.argv[1]), runtime_requirements=False)
+from cdk.context import Refusal
+target, agent_source = (*map(Path, sys.argv[1:]), None)[:2]
+try:
+    stage(target, runtime_requirements=False, agent_source=agent_source)
+except Refusal as refusal:
+    sys.exit(f"refused: {refusal}")
 """
 
 
@@ -172,10 +186,10 @@ def _drop_code(folder: Path) -> None:
         shutil.rmtree(asset, ignore_errors=True)
 
 
-def _restage(root: Path, folder: Path) -> None:
+def _restage(root: Path, folder: Path, agent_source: Path | None) -> None:
     for asset in _code_assets(folder):
         shutil.rmtree(asset, ignore_errors=True)
-        stage_code(root, asset)
+        stage_code(root, asset, agent_source)
 
 
 def _code_assets(folder: Path) -> list[Path]:

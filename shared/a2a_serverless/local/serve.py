@@ -4,6 +4,7 @@ Environment:
     PORT        public port, default 8080; 0: any free one
     AWS_PORT    port of the embedded AWS, default any free one
     AGENT       import string, or `name=import,name2=import2`; default functions.agents.freight:agent
+    AGENT_SOURCE  folder with agents of your own, importable from its top; as `-c agent_source` when it is deployed
     AUTH        `none` (default) or `dev`: tokens of the development issuer are required
     STRICT_IAM  `1`: every call needs the permission that the template gives
     STATE_DIR   folder that keeps the stack's state, also over a hard kill; default: nothing is kept
@@ -53,6 +54,7 @@ class Settings:
     port: int
     aws_port: int
     agents: list[Agent]
+    agent_source: Path | None
     dev_auth: bool
     strict_iam: bool
     state_dir: Path | None
@@ -74,6 +76,7 @@ class Settings:
             port=_number(env, "PORT", 8080),
             aws_port=_number(env, "AWS_PORT", 0),
             agents=parse(env.get("AGENT") or DEFAULT),
+            agent_source=_folder(env, "AGENT_SOURCE"),
             dev_auth=_one_of(env, "AUTH", ("none", "dev")) == "dev",
             strict_iam=_one_of(env, "STRICT_IAM", ("0", "1")) == "1",
             state_dir=Path(state_dir).absolute() if state_dir else None,
@@ -125,7 +128,7 @@ def _serve(settings: Settings, closing: ExitStack) -> None:
     folder = run_folder(root, port_of(public))
     folder.open()
     closing.callback(folder.close)
-    check = ImportCheck.begin(settings.agents, stage_code(root, folder.tmp / "staged"))
+    check = ImportCheck.begin(settings.agents, stage_code(root, folder.tmp / "staged", settings.agent_source))
 
     # Late: ministack and boto3 take a second to import, while the agents are imported beside it.
     from a2a_serverless.local.engine import EngineSettings, prepare
@@ -146,7 +149,9 @@ def _serve(settings: Settings, closing: ExitStack) -> None:
         state=state,
     )
     check.finish()
-    prepared = settings.assembly or assembly(root, folder.tmp / "assembly", progress=progress)
+    prepared = settings.assembly or assembly(
+        root, folder.tmp / "assembly", agent_source=settings.agent_source, progress=progress
+    )
     url = f"http://{LOOPBACK}:{port_of(public)}"
     progress(f"the logs of the hops: {folder.logs}/<hop>.log")
     issuers = DevIssuer.of(root).trusted() if settings.dev_auth else []
@@ -177,6 +182,13 @@ def _number(env: Mapping[str, str], name: str, default: int, *, least: int = 0) 
     if not value.isdecimal() or int(value) < least:
         raise SettingError(f"{name}={value} is no number of {least} or more")
     return int(value)
+
+
+def _folder(env: Mapping[str, str], name: str) -> Path | None:
+    given = env.get(name)
+    if given and not Path(given).is_dir():
+        raise SettingError(f"{name}={given} is no folder; looked at {Path(given).absolute()}")
+    return Path(given).absolute() if given else None
 
 
 def _one_of(env: Mapping[str, str], name: str, known: tuple[str, ...]) -> str:

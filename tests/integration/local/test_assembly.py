@@ -21,7 +21,7 @@ print("credentials:", [name for name in os.environ if name.startswith("AWS_")], 
 
 CODE = """
 import pathlib, shutil
-def stage(target, *, runtime_requirements):
+def stage(target, *, runtime_requirements, agent_source=None):
     shutil.copytree(pathlib.Path(__file__).parent.parent / "functions", target / "functions")
     return target
 """
@@ -38,6 +38,7 @@ class Clone:
         self.write("cdk.json", "{}")
         self.write("cdk/__init__.py", "")
         self.write("cdk/code.py", CODE)
+        self.write("cdk/context.py", "class Refusal(Exception): pass\n")
         self.write("cdk/app.py", "VERSION = 1\n" + APP)
         self.write("functions/agent.py", "first = True\n")
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import urllib.request
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ import pytest
 from a2a_serverless.local.clone import repository_root
 from a2a_serverless.local.serve import EXIT_REFUSED
 
-from .talking import eventually
+from .talking import Caller, eventually, state_of
 
 ROOT = repository_root()
 
@@ -76,6 +77,7 @@ def test_an_agent_that_is_not_there_is_named_with_the_places_that_were_searched(
         ("PORT", "70000", "70000 is no port"),
         ("AUTH", "yes", "AUTH=yes is unknown: it should be none or dev"),
         ("STRICT_IAM", "maybe", "STRICT_IAM=maybe is unknown"),
+        ("AGENT_SOURCE", "no/such/folder", f"AGENT_SOURCE=no/such/folder is no folder; looked at {ROOT}"),
     ],
 )
 def test_a_setting_that_means_nothing_is_refused_by_name(variable: str, value: str, sentence: str) -> None:
@@ -103,6 +105,58 @@ def test_it_serves_until_it_is_stopped_and_leaves_no_process_and_no_file() -> No
     eventually(lambda: not any(map(_runs, children)), 5)
     assert not (folder / "tmp").exists()
     assert not (folder / "pid").exists()
+
+
+MINE = """
+from a2a.helpers.proto_helpers import new_task_from_user_message, new_text_message, new_text_part
+from a2a.server.agent_execution import AgentExecutor
+from a2a.server.tasks import TaskUpdater
+from a2a_serverless import AgentCard, AgentSkill
+from a2a_serverless.agent.executor import ExecutorAgent
+
+class Greets(AgentExecutor):
+    async def execute(self, context, event_queue):
+        if context.current_task is None:
+            await event_queue.enqueue_event(new_task_from_user_message(context.message))
+            says = TaskUpdater(event_queue, context.task_id, context.context_id)
+            return await says.requires_input(new_text_message("Whom shall I greet?"))
+        says = TaskUpdater(event_queue, context.task_id, context.context_id)
+        await says.add_artifact([new_text_part(f"Hello, {context.get_user_input()}!")], name="greeting.txt")
+        await says.complete()
+
+    async def cancel(self, context, event_queue):
+        pass
+
+skill = AgentSkill(id="greet", name="Greet", description="Say 'greet'. Refuses nothing.", tags=("greeting",))
+card = AgentCard(name="Greeter", description="Greets people by name.", version="1.0.0", skills=(skill,))
+agent = ExecutorAgent(card, Greets())
+"""
+
+
+def test_an_executor_of_the_official_sdk_in_a_folder_of_its_own_is_served(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(MINE)
+    process = serve({"PORT": "0", "AGENT": "greeter=mine:agent", "AGENT_SOURCE": str(tmp_path)})
+    assert process.stdout
+    line = process.stdout.readline()
+    try:
+        assert line.startswith("READY "), process.communicate()
+        with closing(Caller(json.loads(line.removeprefix("READY "))["url"])) as caller:
+            asked = caller.send("greet")
+            done = caller.send("Ada", task=asked["id"])
+    finally:
+        process.terminate()
+        process.communicate()
+
+    assert state_of(asked) == "INPUT_REQUIRED"
+    assert (state_of(done), done["artifacts"][0]["parts"]) == ("COMPLETED", [{"text": "Hello, Ada!"}])
+
+
+def test_agents_that_hide_a_part_of_the_kit_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "functions").mkdir()
+
+    said = refusal({"PORT": "0", "AGENT": "mine:agent", "AGENT_SOURCE": str(tmp_path)})
+
+    assert said == "agent_source holds 'functions', which is the name of a folder of the kit: rename it\n"
 
 
 def test_a_stack_that_is_killed_hard_leaves_no_process() -> None:
