@@ -28,6 +28,9 @@ OPERATIONS: Final[Mapping[str, frozenset[str]]] = {
 _WHOLE: Final = ("_retry.json", "partitions.json", "sdk-default-configuration.json")
 _PROSE: Final = frozenset({"documentation", "documentationUrl", "examples"})
 
+_AS_THEY_ARE: Final = frozenset({"clientContextParams"})
+"""Members whose very prose botocore reads with the first call of a client."""
+
 
 def write_models(folder: Path) -> None:
     """Fill `folder`, which is made, with what clients of `OPERATIONS` read."""
@@ -67,7 +70,7 @@ def cut(model: Mapping[str, Any], operations: Iterable[str]) -> dict[str, Any]:
             shapes[name] = model["shapes"][name]
             left += _shapes_in(shapes[name])
     short: dict[str, Any] = _without_prose({**model, "operations": kept, "shapes": dict(sorted(shapes.items()))})
-    return short
+    return short | {name: model[name] for name in _AS_THEY_ARE & model.keys()}
 
 
 def _shapes_in(value: Any) -> Iterator[str]:

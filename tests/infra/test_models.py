@@ -2,12 +2,15 @@
 
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from botocore import xform_name
+from botocore.awsrequest import AWSResponse
 from botocore.config import Config
+from botocore.exceptions import ClientError
 from botocore.loaders import Loader
 from botocore.session import Session
 
@@ -58,6 +61,63 @@ def test_an_operation_of_the_cut_is_that_of_botocore(service: str, folder: Path)
         assert [told(error) for error in ours.error_shapes] == [told(error) for error in theirs.error_shapes]
 
 
+@pytest.mark.parametrize("service", models.OPERATIONS)
+def test_a_call_of_the_cut_is_sent_as_botocore_would_send_it(service: str, folder: Path) -> None:
+    ours, theirs = client_of(service, OwnModels(folder)), client_of(service, Loader())
+
+    for operation in sorted(models.OPERATIONS[service]):
+        assert sent(ours, operation) == sent(theirs, operation)
+
+
+def sent(client: Any, operation: str) -> tuple[str, str, str]:
+    """What would go out, all the way from the call to the wire."""
+    seen: list[tuple[str, str, str]] = []
+
+    def instead(request: Any, **_: Any) -> AWSResponse:
+        body = request.body.read() if hasattr(request.body, "read") else request.body or b""
+        seen.append((request.method, CHANCE.sub("", request.url), CHANCE.sub("", body.decode())))
+        return AWSResponse(request.url, 400, {}, Nothing())
+
+    client.meta.events.register_first("before-send.*", instead)
+    try:
+        with pytest.raises(ClientError):
+            client._make_api_call(operation, needed(client.meta.service_model.operation_model(operation).input_shape))
+    finally:
+        client.meta.events.unregister("before-send.*", instead)
+    (request,) = seen
+    return request
+
+
+CHANCE = re.compile("[0-9a-f]{8}-[0-9a-f-]{27}")
+"""An idempotency token that botocore makes up."""
+
+
+class Nothing:
+    """The body of an answer that has none."""
+
+    def stream(self, *_: Any, **__: Any) -> Iterator[bytes]:
+        yield b""
+
+
+def needed(shape: Any) -> Any:
+    """The least that an operation takes."""
+    match shape.type_name:
+        case "structure":
+            return {name: needed(shape.members[name]) for name in shape.required_members}
+        case "list":
+            return [needed(shape.member)]
+        case "map":
+            return {"name": needed(shape.value)}
+        case "string":
+            return shape.enum[0] if shape.enum else "x" * max(3, shape.metadata.get("min", 0))
+        case "blob":
+            return b"x"
+        case "integer" | "long":
+            return 1
+        case other:
+            raise AssertionError(other)
+
+
 def told(shape: Any, above: tuple[str, ...] = ()) -> Any:
     """A shape and all below it, as far as it decides what is sent and read."""
     if shape is None or shape.name in above:
@@ -92,5 +152,5 @@ def test_nothing_in_it_is_there_to_be_read_by_people(folder: Path) -> None:
     files = [file for file in folder.rglob("*") if file.is_file()]
 
     assert sum(file.stat().st_size for file in files) < 320_000
-    assert not [file for file in files if '"documentation":"' in file.read_text()]
+    assert sum(file.read_text().count('"documentation":"') for file in files) <= 5, "those that botocore reads"
     assert all(isinstance(json.loads(file.read_text()), dict) for file in files)
