@@ -151,8 +151,8 @@ def _run(runner: Runner, head: Head) -> Outcome:
         callback_url=ours.noted(lambda: runner.callbacks.address(head.key, head.fence)),
     )
     memory = ContextMemory(runner.contexts, head.key.scope, head.context_id)
-    turn = _turn(runner, head, record, writer, ours.noted(memory.load))
     agent = runner.agents(head.key.scope.agent)
+    turn = _turn(runner, head, record, writer, ours.noted(memory.load), skills=agent.card.skills)
     try:
         _look_if_late(runner, head, record, writer)
         writer.begin()
@@ -192,7 +192,13 @@ def _finish(runner: Runner, writer: TurnWriter, came: agent_call.TurnResult) -> 
 
 
 def _turn(
-    runner: Runner, head: Head, record: Record, writer: TurnWriter, load_context: Callable[[], JsonObject]
+    runner: Runner,
+    head: Head,
+    record: Record,
+    writer: TurnWriter,
+    load_context: Callable[[], JsonObject],
+    *,
+    skills: tuple[AgentSkill, ...],
 ) -> Turn:
     given = Record(record.head, record.entries[: head.shown_to])
     whole = Whole(runner.parts, head.key)
@@ -202,13 +208,14 @@ def _turn(
         state=deepcopy(head.memory),
         caller=head.caller,
         accepted_output_modes=head.accepts,
+        skills=skills,
         attempt=head.attempt,
         trigger=head.trigger,
         sink=writer,
         load_context=load_context,
         clock=runner.clock,
         ids=runner.ids,
-        default_wait=min(DEFAULT_WAIT, runner.rules.longest_wait),
+        default_wait=min(DEFAULT_WAIT, runner.rules.longest_question),
     )
 
 

@@ -51,6 +51,11 @@ class Rules:
     memory_bytes: int = 16_384
     """The JSON that an agent may keep between turns."""
 
+    @property
+    def longest_question(self) -> timedelta:
+        """How long a question may be open: never longer than tasks are kept."""
+        return min(self.longest_wait, self.retention)
+
 
 class WaitKind(StrEnum):
     """What is waited for."""

@@ -30,10 +30,11 @@ def check_question(question: Question, rules: Rules) -> None:
     """Refuse a wait that cannot be held.
 
     Raises:
-        ValueError: it is not positive, longer than an execution may live, or has reminders out of order or too many.
+        ValueError: it is not positive, longer than an execution may live or than tasks are kept, or it has reminders
+            out of order or too many of them.
     """
-    if not timedelta(0) < question.within <= rules.longest_wait:
-        raise ValueError(f"within must be more than nothing and at most {rules.longest_wait.days} days")
+    if not timedelta(0) < question.within <= rules.longest_question:
+        raise ValueError(f"within must be more than nothing and at most {rules.longest_question.days} days")
     ordered = tuple(sorted(set(question.remind)))
     if ordered != question.remind or any(not timedelta(0) < at < question.within for at in ordered):
         raise ValueError("remind must be ascending times after the question and before its deadline")

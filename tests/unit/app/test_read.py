@@ -85,10 +85,14 @@ def test_l13_a_waiting_task_says_until_when_it_waits() -> None:
 
 
 def test_l21_a_task_that_waits_longer_than_tasks_are_kept_is_still_there() -> None:
-    world = World(agent_that(lambda turn: turn.ask("well?", within=timedelta(days=300))))
+    """One question after the other, none of which may wait longer than that."""
+    world = World(agent_that(lambda turn: turn.ask("well?", within=timedelta(days=30))))
     task = world.send()
     world.settle()
-    world.clock.advance(timedelta(days=299))
+    for month in range(10):
+        world.clock.advance(timedelta(days=29))
+        world.send(f"not yet {month}", task=task)
+        world.settle()
 
     assert get(world.host, ALICE, task.id).status.state is TaskState.INPUT_REQUIRED
     world.send("finally", task=task)

@@ -1100,7 +1100,7 @@ def test_l21_a_context_outlives_the_longest_wait_of_its_tasks() -> None:
         turn.context_state["name"] = "anna"
         turn.ask("well?", within=timedelta(days=364)) if len(recalled) == 1 else turn.complete()
 
-    world = World(agent_that(run))
+    world = World(agent_that(run), rules=Rules(retention=timedelta(days=364)))
     task = world.send()
     world.settle()
     world.clock.advance(timedelta(days=363))

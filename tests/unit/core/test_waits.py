@@ -50,6 +50,15 @@ def test_a_wait_that_cannot_be_held_is_refused(wrong: Question) -> None:
         check_question(wrong, RULES)
 
 
+def test_a_wait_that_is_longer_than_tasks_are_kept_is_refused() -> None:
+    """A deployment refuses such times; whoever changes them behind its back is told by the first question."""
+    short = Rules(longest_wait=timedelta(days=30), retention=timedelta(days=7))
+
+    with pytest.raises(ValueError, match="at most 7 days"):
+        check_question(question(timedelta(days=8)), short)
+    check_question(question(timedelta(days=7)), short)
+
+
 def test_more_reminders_than_a_wait_can_hold_are_refused_in_words() -> None:
     too_many = [timedelta(minutes=minute) for minute in range(1, MOST_REMINDERS + 2)]
 
