@@ -12,6 +12,11 @@ PORT ?= 8080
 AGENT ?= functions.agents.freight:agent
 AUTH ?= none
 CHAOS ?= 10
+GUARANTEE_TASKS ?= 10000
+GUARANTEE_SEED ?= 1
+GUARANTEE_RATE ?= 0.006
+OUTAGE_TASKS ?= 1000
+NUDGE_RATES ?= 5 20 200
 
 # Tests of a served stack have processes of their own, and time limits: they go one after the other, behind the rest.
 SERVED := tests/e2e tests/integration/local tests/integration/nudges
@@ -72,9 +77,11 @@ test: $(VENV)/.ready .venv-partner/.ready .venv-sdk03/.ready tests/e2e/js/node_m
 	exit $$status
 
 .PHONY: chaos
-chaos: $(VENV)/.ready ## Every fault at every step and long random interleavings (about an hour; CHAOS=50 for more)
-	@CHAOS='$(CHAOS)' HYPOTHESIS_PROFILE=chaos $(BIN)/python -m pytest -n auto tests/faults tests/unit/core/test_machine.py \
-		tests/integration/aws/test_interleavings.py tests/e2e/test_machine.py
+chaos: $(VENV)/.ready ## Every fault at every step, and 10,000 tasks while all fails (CHAOS=50, GUARANTEE_TASKS=, GUARANTEE_SEED= for others)
+	@CHAOS='$(CHAOS)' HYPOTHESIS_PROFILE=chaos GUARANTEE_TASKS='$(GUARANTEE_TASKS)' GUARANTEE_SEED='$(GUARANTEE_SEED)' \
+		GUARANTEE_RATE='$(GUARANTEE_RATE)' OUTAGE_TASKS='$(OUTAGE_TASKS)' $(BIN)/python -m pytest -n auto tests/guarantee \
+		tests/faults tests/unit/core/test_machine.py tests/integration/aws/test_interleavings.py tests/e2e/test_machine.py
+	@$(BIN)/python -m tests.guarantee.latency $(NUDGE_RATES)
 
 .PHONY: lint
 lint: $(VENV)/.ready ## Style, format and arrows

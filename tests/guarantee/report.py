@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, fields
 from datetime import timedelta
 
 from .lives import OVER
+from .manners import ACCEPTS
 
 
 @dataclass
@@ -57,6 +58,11 @@ class Report:
             else:
                 setattr(self, each.name, mine + its)
 
+    @property
+    def treated_badly(self) -> Counter[str]:
+        """How receivers treated the requests that they did not just accept."""
+        return Counter({name: count for name, count in self.manners.items() if name != ACCEPTS.name})
+
     def percentile(self, share: float) -> float:
         """The latency that this share of them does not exceed."""
         ordered = sorted(self.latencies)
@@ -86,7 +92,7 @@ class Report:
             f"losses {len(self.losses)}",
             f"duplicates after dedupe {self.duplicates}, on the wire {self.wire_duplicates}",
             f"calls {self.calls}, faults {self.faults.total()}: {_counted(self.faults)}",
-            f"requests treated badly {self.manners.total() - self.manners['accepts']}: {_counted(self.manners)}",
+            f"requests treated badly {self.treated_badly.total()}: {_counted(self.treated_badly)}",
             f"put back by the sweep {self.swept.total()}: {_counted(self.swept)}",
             f"given up: records by the stream {self.records_lost}, messages by SQS {self.dead}, nudges {self.given_up}",
             f"commit to first attempt, in virtual time, where only faults and receivers take any: p50 {p50}, p99 {p99}",

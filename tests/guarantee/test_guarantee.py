@@ -42,7 +42,7 @@ def test_the_sweep_has_nothing_to_do_where_only_receivers_fail(present: Present,
 
     report.check(plan)
     assert report.swept.total() == 0, report.swept
-    assert report.manners.total() > report.manners["accepts"], "no receiver failed"
+    assert report.treated_badly, "no receiver failed"
 
 
 def test_the_same_plan_makes_the_same_run(present: Present, wires: Wire) -> None:
