@@ -10,6 +10,7 @@ from a2a_serverless.core.turns import Ended, Ending
 from a2a_serverless.core.waits import Question
 from a2a_serverless.types import (
     NO_DATA,
+    AgentSkill,
     Artifact,
     Caller,
     JsonObject,
@@ -27,6 +28,10 @@ DEFAULT_WAIT = timedelta(days=7)
 
 class TurnEnded(RuntimeError):
     """The agent speaks after it ended its turn."""
+
+
+class ScopesMissing(Exception):
+    """The caller may not have a skill used. Let it through: the task is REJECTED and says which scopes it takes."""
 
 
 class TurnSink(Protocol):
@@ -80,6 +85,7 @@ class Turn:
         ids: Callable[[], str],
         default_wait: timedelta = DEFAULT_WAIT,
         accepted_output_modes: tuple[str, ...] = (),
+        skills: tuple[AgentSkill, ...] = (),
     ) -> None:
         self.task = task
         self.messages = messages
@@ -88,6 +94,7 @@ class Turn:
         self.accepted_output_modes = accepted_output_modes
         self.attempt = attempt
         self.trigger = trigger
+        self._skills = {skill.id: skill for skill in skills}
         self._sink = sink
         self._load_context = load_context
         self._context_state: JsonObject | None = None
@@ -126,6 +133,20 @@ class Turn:
     def cancelled(self) -> bool:
         """Whether the caller canceled the task. Long work asks often and returns; what it says is void by then."""
         return self._sink.cancelled
+
+    def use(self, skill: str) -> None:
+        """Say which skill of the card does the work, before it is done.
+
+        Raises:
+            ScopesMissing: the caller's token lacks a scope of `AgentSkill.required_scopes`.
+            ValueError: the card has no skill of this id.
+        """
+        self._refuse_after_end()
+        if skill not in self._skills:
+            raise ValueError(f"the card has no skill {skill!r}; it has {', '.join(sorted(self._skills))}")
+        missing = set(self._skills[skill].required_scopes) - self.caller.scopes
+        if missing:
+            raise ScopesMissing(f"the skill {skill!r} takes a token with the scope {' '.join(sorted(missing))}")
 
     def working(self, text: str | Message = "") -> None:
         """Say what is going on. Goes to subscribers and webhooks as a status in WORKING."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from a2a_serverless.agent.agent import Agent, decides_on_expiry
-from a2a_serverless.agent.turn import Turn
+from a2a_serverless.agent.turn import ScopesMissing, Turn
 from a2a_serverless.app.ports import Ids
 from a2a_serverless.app.turn_writer import TurnWriter
 from a2a_serverless.core.head import Head, Rules, TurnTrigger
@@ -82,13 +82,12 @@ def call_agent(
         context_state = None if touched is None else _small_json("context_state", touched, rules)
     except LeaseLost:
         raise
-    except Exception:
+    except Exception as failure:
         if writer.lost:
             raise LeaseLost("the task was lost while the agent ran") from None
         if ours.first is not None:
             raise
-        log.exception("the agent raised", extra=_where(writer.head))
-        return fault(writer.head, ids)
+        return _raised(failure, writer.head, ids)
     if writer.lost:
         raise LeaseLost("the task was lost while the agent ran")
     if writer.ending is None:
@@ -96,6 +95,16 @@ def call_agent(
                   extra=_where(writer.head))  # fmt: skip
         return fault(writer.head, ids)
     return TurnResult(writer.ending, state, context_state)
+
+
+def _raised(failure: Exception, head: Head, ids: Ids) -> TurnResult:
+    """What the agent let through: that its caller may not have this done, or a fault of its own."""
+    if isinstance(failure, ScopesMissing):
+        log.warning("the caller lacks scopes", extra=_where(head) | {"reason": str(failure)})
+        message = agent_message(head, str(failure), message_id=ids())
+        return TurnResult(Ended(TaskState.REJECTED, message), head.memory, None)
+    log.error("the agent raised", exc_info=failure, extra=_where(head))
+    return fault(head, ids)
 
 
 def fault(head: Head, ids: Ids) -> TurnResult:

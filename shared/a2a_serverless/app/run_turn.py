@@ -27,7 +27,7 @@ from a2a_serverless.core.head import Head, Record, Rules
 from a2a_serverless.core.journal import Spoken
 from a2a_serverless.core.turns import Begun, Exhausted, Held, NothingToDo
 from a2a_serverless.errors import Conflict, EntryTooLarge, LeaseLost
-from a2a_serverless.types import JsonObject, Message, TaskKey
+from a2a_serverless.types import AgentSkill, JsonObject, Message, TaskKey
 
 _TRIES: Final = 12
 

@@ -12,7 +12,7 @@ from a2a_serverless.core.head import PUSH_NUDGE_KEY, WAIT_EXTENSION_URI
 from a2a_serverless.core.push import WireVersion
 from a2a_serverless.protocol.authentication import Security
 from a2a_serverless.protocol.operations import DELIVERIES_EXTENSION_URI, OPERATIONS
-from a2a_serverless.types import AgentCapabilities, AgentCard, AgentExtension, AgentInterface, JsonObject
+from a2a_serverless.types import AgentCapabilities, AgentCard, AgentExtension, AgentInterface, AgentSkill, JsonObject
 
 JSON_RPC: Final = "JSONRPC"
 REST: Final = "HTTP+JSON"
@@ -40,12 +40,21 @@ def completed(
 ) -> AgentCard:
     """The author's card with its addresses, capabilities and security filled in."""
     return written.but(
+        skills=tuple(_secured(skill, deployment.security) for skill in written.skills),
         supported_interfaces=interfaces(url, versions),
         capabilities=capabilities(written, host, deployment),
         security_schemes=dict(deployment.security.schemes),
         security_requirements=deployment.security.requirements,
         signatures=(),
     )
+
+
+def _secured(skill: AgentSkill, security: Security) -> AgentSkill:
+    """The scopes that a skill asks for, in terms of the deployment's schemes; any of them will do."""
+    if not skill.required_scopes or skill.security_requirements:
+        return skill
+    scopes = {"list": sorted(skill.required_scopes)}
+    return skill.but(security_requirements=tuple({"schemes": {name: scopes}} for name in security.schemes))
 
 
 def interfaces(url: str, versions: tuple[WireVersion, ...]) -> tuple[AgentInterface, ...]:

@@ -31,6 +31,9 @@ class AgentSkill(A2AModel):
     input_modes: tuple[StrictStr, ...] = ()
     output_modes: tuple[StrictStr, ...] = ()
     security_requirements: tuple[JsonObject, ...] = ()
+    required_scopes: Annotated[tuple[StrictStr, ...], Field(exclude=True)] = ()
+    """Scopes that the person the result is for must have granted: published as `security_requirements` in terms of the
+    deployment's scheme, enforced where the agent says that it uses the skill (`Turn.use`)."""
 
 
 class AgentExtension(A2AModel):

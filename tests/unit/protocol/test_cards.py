@@ -275,3 +275,19 @@ def test_a_moment_within_a_second_counts_as_that_second() -> None:
     request = Request("GET", "/", headers={"if-modified-since": "Mon, 30 Nov 2026 12:00:00 GMT"})
 
     assert Document.of({}, since=since).response(request).status == 304
+
+
+def test_the_scopes_of_a_skill_are_told_in_terms_of_the_deployments_scheme() -> None:
+    class Books(Agent):
+        card = AgentCard(
+            name="Books",
+            description="Books.",
+            version="1.0.0",
+            skills=(AgentSkill(id="b", name="B", description="Books.", tags=("t",), required_scopes=("pay", "book")),),
+        )
+
+    (skill,) = card(Door(Books(), authenticator=Bearer()))["skills"]
+
+    assert skill["securityRequirements"] == [{"schemes": {"bearer": {"list": ["book", "pay"]}}}]
+    assert skill["security"] == [{"bearer": ["book", "pay"]}]
+    assert "requiredScopes" not in skill
