@@ -53,6 +53,13 @@ $(VENV)/.ready: requirements/uv.txt requirements/dev.txt pyproject.toml
 	@VIRTUAL_ENV=.venv-sdk03 $(BIN)/uv pip install --quiet --require-hashes -r requirements/sdk03.txt
 	@touch $@
 
+# The reference server of `make bench`, in an environment of its own, as one would deploy it.
+.venv-bench/.ready: $(VENV)/.ready requirements/bench.txt
+	@$(SAY) "the reference server in .venv-bench"
+	@test -x .venv-bench/bin/python || $(PYTHON) -m venv .venv-bench
+	@VIRTUAL_ENV=.venv-bench $(BIN)/uv pip install --quiet --require-hashes -r requirements/bench.txt
+	@touch $@
+
 tests/e2e/js/node_modules/.ready: tests/e2e/js/package.json tests/e2e/js/package-lock.json
 	@if command -v npm >/dev/null; then $(SAY) "the official JavaScript SDKs in tests/e2e/js"; \
 		npm ci --prefix tests/e2e/js --silent --no-audit --no-fund --ignore-scripts && touch $@; \
@@ -66,11 +73,11 @@ demo: $(VENV)/.ready .venv-partner/.ready ## Drive one task from send through a 
 	@$(BIN)/python examples/demo.py
 
 .PHONY: serve
-serve: $(VENV)/.ready ## Serve AGENT on PORT until Ctrl-C (AUTH=none|dev, STRICT_IAM=1, STATE_DIR=folder)
+serve: $(VENV)/.ready ## Serve AGENT on PORT until Ctrl-C (AGENT_SOURCE=folder, AUTH=none|dev, STRICT_IAM=1, STATE_DIR=folder)
 	@PORT='$(PORT)' AGENT='$(AGENT)' AUTH='$(AUTH)' exec $(BIN)/python -m a2a_serverless.local.serve
 
 .PHONY: test
-test: $(VENV)/.ready .venv-partner/.ready .venv-sdk03/.ready tests/e2e/js/node_modules/.ready ## Run every test
+test: $(VENV)/.ready .venv-partner/.ready .venv-sdk03/.ready .venv-bench/.ready tests/e2e/js/node_modules/.ready ## Run every test
 	@status=0; \
 	$(BIN)/python -m pytest -n auto --dist loadfile $(addprefix --ignore=,$(SERVED)) || status=$$?; \
 	$(BIN)/python -m pytest $(SERVED) || status=$$?; \
@@ -82,6 +89,10 @@ chaos: $(VENV)/.ready ## Every fault at every step, and 10,000 tasks while all f
 		GUARANTEE_RATE='$(GUARANTEE_RATE)' OUTAGE_TASKS='$(OUTAGE_TASKS)' $(BIN)/python -m pytest -n auto tests/guarantee \
 		tests/faults tests/unit/core/test_machine.py tests/integration/aws/test_interleavings.py tests/e2e/test_machine.py
 	@$(BIN)/python -m tests.guarantee.latency $(NUDGE_RATES)
+
+.PHONY: bench
+bench: $(VENV)/.ready .venv-bench/.ready ## Compare with the reference server: BENCH='--rounds 20 --json'
+	@$(BIN)/python -m tests.bench $(BENCH)
 
 .PHONY: lint
 lint: $(VENV)/.ready ## Style, format and arrows
@@ -109,7 +120,9 @@ lock: $(VENV)/.ready ## Pin the requirements anew, with hashes and without addre
 		--python-version 3.11 --no-header -o requirements/uv.txt
 	@$(BIN)/uv pip compile -q requirements/sdk03.in --generate-hashes --no-emit-index-url --universal \
 		--python-version 3.11 --no-header -o requirements/sdk03.txt
+	@$(BIN)/uv pip compile -q requirements/bench.in -c requirements/dev.txt --generate-hashes --no-emit-index-url \
+		--no-emit-find-links --universal --python-version 3.11 --no-header -o requirements/bench.txt
 
 .PHONY: clean
 clean: ## Remove everything that was made inside the clone
-	@rm -rf .venv .venv-partner .venv-sdk03 .local build cdk.out tests/e2e/js/node_modules
+	@rm -rf .venv .venv-partner .venv-sdk03 .venv-bench .local build cdk.out tests/e2e/js/node_modules
