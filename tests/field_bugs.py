@@ -183,6 +183,7 @@ FIELD_BUGS: Final = (
         "e2e/test_sending::test_ten_answers_at_once_are_all_kept_and_the_task_ends_once",
         "unit/app/test_run_turn::test_i05_of_ten_answers_to_one_question_one_resumes_it_and_the_others_are_read_in_order"),
     bug("I07", "a restart loses tasks, webhooks or what was queued",
+        "e2e/test_restart::test_tasks_that_wait_outlive_a_redeploy_of_everything_that_runs",
         "e2e/test_restart::test_tasks_that_ask_outlive_a_power_cut_and_their_answers_complete_them",
         "unit/app/test_send::test_i07_what_was_accepted_is_read_by_a_process_that_knows_only_the_store"),
     bug("I09", "a crash between a change and its nudge leaves nobody told",

@@ -1,19 +1,21 @@
-"""The stack is killed hard, as by a power cut, and started again: what was promised before is kept after."""
+"""The stack is killed hard, as by a power cut, and started again, or deployed anew: what was promised is kept."""
 
+import json
 import os
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from a2a_serverless.local.stack import LocalStack
+from a2a_serverless.local.stack import LocalStack, Template
 
 from .conftest import AGENTS, LEASE, Connect
 from .hooks import Hooks, Partner
-from .wire import Object, Wire, state, text_of
+from .wire import Object, Wire, eventually, state, text_of
 
 MANY = int(os.environ.get("RESTARTED_TASKS", "20"))
-"""How many tasks wait through the restart; 200 takes some minutes."""
+"""How many tasks wait through it; 200 takes some minutes."""
 
 
 @pytest.fixture
@@ -62,6 +64,54 @@ def test_tasks_that_ask_outlive_a_power_cut_and_their_answers_complete_them(
     assert state(caller.until(working["id"], seconds=90)) == "COMPLETED"
     assert state(caller.until(deadline["id"], seconds=60)) == "FAILED"
     told.told_of(deadline["id"], "TASK_STATE_FAILED", seconds=60)
+
+
+def test_tasks_that_wait_outlive_a_redeploy_of_everything_that_runs(
+    restartable: LocalStack, caller: Wire, told: Partner
+) -> None:
+    """I07: every function and the state machine are replaced while questions are open; none is lost or asked again."""
+    with ThreadPoolExecutor(max_workers=4) as pool:
+        asked = list(pool.map(lambda _: caller.begin("ask", push={"url": told.url}), range(MANY)))
+    asked = [caller.until(task["id"], "INPUT_REQUIRED") for task in asked]
+    approval = caller.send("auth")
+    deadline = caller.send("expire 15")
+    eventually(lambda: len(held(restartable)) == MANY + 2, 60)
+    before = {hop: restartable.workers(hop) for hop in ("api", "run_turn")}
+
+    restartable.redeploy(with_everything_changed)
+
+    assert [seen(caller.get(task["id"])) for task in asked] == [seen(task) for task in asked]
+    for task in asked:
+        caller.begin("42", task=task["id"])
+    address = text_of(approval["status"]["message"]).rpartition(" ")[2]
+    assert caller.http.post(address, json={"approved": True}).status_code == 200
+    for task in (*asked, approval):
+        assert state(caller.until(task["id"], seconds=90)) == "COMPLETED"
+    for task in asked:
+        told.told_of(task["id"], "TASK_STATE_COMPLETED", seconds=90)
+    assert state(caller.until(deadline["id"], seconds=90)) == "FAILED"
+    eventually(lambda: held(restartable) == [], 60)
+    for hop, workers in before.items():
+        assert not set(workers) & set(restartable.workers(hop)), f"{hop} runs what was there before"
+
+
+def with_everything_changed(template: Template) -> None:
+    """Another environment for every function, and another definition of the machine."""
+    for resource in template["Resources"].values():
+        properties = resource.get("Properties", {})
+        if resource["Type"] == "AWS::Lambda::Function" and "Environment" in properties:
+            properties["Environment"]["Variables"]["DEPLOYED"] = "again"
+        if resource["Type"] == "AWS::StepFunctions::StateMachine":
+            text = json.dumps(properties["DefinitionString"])
+            assert "One wait of one task." in text
+            properties["DefinitionString"] = json.loads(text.replace("One wait of one task.", "Deployed again."))
+
+
+def held(stack: LocalStack) -> list[str]:
+    """The executions that hold waits at the moment."""
+    pages = stack.client("stepfunctions").get_paginator("list_executions")
+    found = pages.paginate(stateMachineArn=stack.outputs["WaitMachine"], statusFilter="RUNNING")
+    return [execution["name"] for page in found for execution in page["executions"]]
 
 
 def seen(task: Object) -> Object:
