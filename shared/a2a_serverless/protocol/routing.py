@@ -1,10 +1,11 @@
-"""From verb and path to an operation: the routes of the operations table, compiled once.
+"""From verb and path to an operation: the routes of the operations table, compiled when a path is first asked for.
 
 Segments are compared decoded, so an id that a client percent-encoded is the same id.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
 
 from a2a_serverless.core.push import WireVersion
@@ -54,8 +55,10 @@ class WrongVerb:
     allowed: tuple[str, ...]
 
 
-def _compiled() -> dict[int, tuple[_Route, ...]]:
-    """All routes by their number of segments; those with more fixed text before those with less."""
+@cache
+def _routes() -> dict[int, tuple[_Route, ...]]:
+    """All routes by their number of segments; those with more fixed text before those with less. JSON-RPC, at the
+    agent's own address, never asks for them."""
     routes: dict[int, list[_Route]] = {}
     for operation in OPERATIONS:
         for version in WireVersion:
@@ -83,9 +86,6 @@ def _variables(route: _Route) -> tuple[bool, int]:
     )
 
 
-_ROUTES: Final = _compiled()
-
-
 def match(verb: str, segments: tuple[str, ...]) -> Matched | WrongVerb | None:
     """The operation at a path below an agent's address; HEAD is answered as GET."""
     asked = "GET" if verb == "HEAD" else verb
@@ -97,7 +97,7 @@ def match(verb: str, segments: tuple[str, ...]) -> Matched | WrongVerb | None:
 
 
 def _fitting(segments: tuple[str, ...]) -> Iterable[tuple[_Route, dict[str, str]]]:
-    for route in _ROUTES.get(len(segments), ()):
+    for route in _routes().get(len(segments), ()):
         members: dict[str, str] = {}
         for step, segment in zip(route.steps, segments, strict=True):
             read = step.read(segment)
