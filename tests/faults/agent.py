@@ -107,6 +107,15 @@ def work(turn: Turn) -> None:
     turn.complete()
 
 
+def toil(turn: Turn) -> None:
+    """Works for thirteen minutes; a function has fifteen."""
+    turn.working("this takes its time")
+    for _ in range(13):
+        _work(60.0, turn)
+    turn.artifact("answer", text=turn.message.text)
+    turn.complete()
+
+
 def ask(turn: Turn) -> None:
     """Asks once, and gives the answer back."""
     if "asked" not in turn.state:
@@ -170,6 +179,7 @@ def die(_turn: Turn) -> None:
 WORDS: Final = {
     "quote": quote,
     "work": work,
+    "toil": toil,
     "ask": ask,
     "remind": remind,
     "auth": auth,

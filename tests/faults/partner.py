@@ -106,7 +106,7 @@ class Partner:
             return None
         if path.startswith("/callbacks/"):
             return {"status": result["statusCode"]}
-        answer = json.loads(result["body"])
+        answer = _answer(result)
         return None if answer.get("error", {}).get("code") == _INTERNAL else answer
 
     def lose_patience(self) -> None:
@@ -118,16 +118,24 @@ class Partner:
     # What it says
 
     def send(
-        self, text: str, *, task: str = "", message_id: str = "", hook: bool = False, wait: bool = False
+        self,
+        text: str,
+        *,
+        task: str = "",
+        message_id: str = "",
+        hook: bool = False,
+        wait: bool = False,
+        stream: bool = False,
     ) -> Object:
-        """Send a message; answers the task."""
+        """Send a message; answers the task, of a stream the one that it begins with."""
         message: Object = {"messageId": message_id or text, "role": "ROLE_USER", "parts": [{"text": text}]}
         if task:
             message["taskId"] = task
         configuration: Object = {"returnImmediately": not wait}
         if hook:
             configuration["taskPushNotificationConfig"] = webhook()
-        found: Object = self.call("SendMessage", {"message": message, "configuration": configuration})["task"]
+        method = "SendStreamingMessage" if stream else "SendMessage"
+        found: Object = self.call(method, {"message": message, "configuration": configuration})["task"]
         self.world.accepted.setdefault(found["id"], []).append(message["messageId"])
         return found
 
@@ -188,3 +196,11 @@ class Partner:
 def webhook() -> Object:
     """The partner's webhook, with a secret."""
     return {"url": HOOK, "authentication": {"scheme": "Bearer", "credentials": "partner-secret"}, "token": "t0ken"}
+
+
+def _answer(result: Object) -> Object:
+    """The JSON of an answer; of a stream its first event."""
+    body: str = result["body"]
+    first = body.partition("\n\n")[0].removeprefix("data: ")
+    answer: Object = json.loads(first if "event-stream" in result["headers"]["content-type"] else body)
+    return answer

@@ -121,6 +121,13 @@ def blocking_send(world: World) -> str:
     return str(task)
 
 
+def streamed_send(world: World) -> str:
+    """Sent for a stream, without a webhook, by a caller who sends again until he has it."""
+    task = world.partner.send("echo", stream=True)["id"]
+    world.wait_until(lambda: world.partner.get(task)["status"]["state"] == "TASK_STATE_COMPLETED", within=_SOON)
+    return str(task)
+
+
 def late_webhook(world: World) -> str:
     """The webhook is registered while the question is open."""
     task = world.partner.send("ask")["id"]
@@ -193,6 +200,7 @@ SCRIPTS: Final = (
     Script("approved by callback", approved_by_callback, _COMPLETED, 2, heard=("AUTH_REQUIRED",), evidence_days=90),
     Script("message while working", message_while_working, _COMPLETED, 2, answer="more"),
     Script("blocking send", blocking_send, _COMPLETED, 1, has_hook=False, answer="echo"),
+    Script("streamed send", streamed_send, _COMPLETED, 1, has_hook=False, answer="echo"),
     Script("late webhook", late_webhook, _COMPLETED, 2, heard=_ASKED, answer="forty-two"),
     Script("receiver is down", receiver_is_down, _COMPLETED, 1, answer="echo", told_within=timedelta(hours=8)),
     Script("receiver stays down", receiver_stays_down, _COMPLETED, 1, answer="echo", given_up=True),

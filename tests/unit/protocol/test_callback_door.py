@@ -92,6 +92,21 @@ def test_a_person_who_comes_late_is_told_so() -> None:
     assert "no longer valid" in page.body
 
 
+def test_a_person_who_continues_is_told_what_happened_and_the_second_time_too() -> None:
+    door, task, path = parked()
+    form = {"accept": "text/html", "content_type": "application/x-www-form-urlencoded"}
+
+    first, second = door.request("POST", path, b"", **form), door.request("POST", path, b"", **form)
+
+    assert (first.status, second.status) == (200, 404)
+    assert "It goes on." in first.body
+    assert "no longer valid" in second.body
+    assert state(door, task) == "TASK_STATE_COMPLETED"
+    for page in (first, second):
+        assert page.headers["content-type"].startswith("text/html")
+        assert "default-src 'none'" in page.headers["content-security-policy"]
+
+
 @pytest.mark.parametrize("verb", ["PUT", "DELETE"])
 def test_it_takes_no_other_verb(verb: str) -> None:
     door, _, path = parked()
