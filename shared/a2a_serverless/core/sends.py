@@ -17,7 +17,6 @@ from a2a_serverless.types import (
     TaskPushNotificationConfig,
     TaskState,
     TaskStatus,
-    compact_json,
 )
 
 
@@ -33,8 +32,8 @@ def fingerprint(message: Message, push: TaskPushNotificationConfig | None = None
 
     A webhook that came along is content: the same words with another one are no retry, and it must not be lost.
     """
-    content = [message.to_wire(), *([push.to_wire()] if push is not None else [])]
-    return hashlib.sha256(compact_json(content).encode()).hexdigest()
+    content = [message.to_json(), *([push.to_json()] if push is not None else [])]
+    return hashlib.sha256(f"[{','.join(content)}]".encode()).hexdigest()
 
 
 def new_task(

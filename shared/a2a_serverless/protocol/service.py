@@ -5,7 +5,7 @@ What is public (cards, keys) is answered first; everything else is authenticated
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
@@ -192,4 +192,4 @@ def _finished(service: Service, request: Request, response: Response) -> Respons
     headers = {"x-content-type-options": "nosniff", **response.headers}
     if service.public_url.startswith("https:"):
         headers["strict-transport-security"] = "max-age=63072000; includeSubDomains"
-    return replace(response, headers=headers, body="" if request.method == "HEAD" else response.body)
+    return Response(response.status, headers, "" if request.method == "HEAD" else response.body)
