@@ -4,6 +4,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 
+from a2a_serverless.agent.plain import plain
 from a2a_serverless.core.head import TurnTrigger, WaitKind
 from a2a_serverless.core.journal import ArtifactChanged, Entry, StatusChanged
 from a2a_serverless.core.turns import Ended, Ending
@@ -172,11 +173,14 @@ class Turn:
 
         Give one of `text`, `data` (any JSON), `raw` (bytes) and `url`, or `parts` for several. The same name (or
         `artifact_id`) again replaces the artifact; with `append` it grows. Set `last_chunk` on its last chunk.
+
+        Raises:
+            ValueError: something in it is no JSON, such as NaN or half of a surrogate pair.
         """
         content = parts or (_part(text=text, data=data, raw=raw, url=url, media_type=media_type, filename=name),)
         identifier = artifact_id or name
-        artifact = Artifact(
-            artifact_id=identifier, name=name, description=description, parts=content, metadata=metadata
+        artifact = plain(
+            Artifact(artifact_id=identifier, name=name, description=description, parts=content, metadata=metadata)
         )
         grows = append and identifier in self._artifacts
         seen_growing = self._seen_growing.pop(identifier, None)
@@ -257,8 +261,8 @@ class Turn:
 
     def _maybe_message(self, text: str | Message) -> Message | None:
         if isinstance(text, Message):
-            return text
-        return self.agent_message(Part(text=text)) if text else None
+            return plain(text)
+        return plain(self.agent_message(Part(text=text))) if text else None
 
     def _status(self, state: TaskState, text: str | Message) -> TaskStatus:
         return TaskStatus(state=state, message=self._maybe_message(text), timestamp=self._clock())

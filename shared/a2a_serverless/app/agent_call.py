@@ -7,6 +7,7 @@ when it asks for its context or for a callback address, and must not be taken fo
 import inspect
 import json
 import logging
+import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Final, TypeVar
@@ -113,8 +114,24 @@ def fault(head: Head, ids: Ids) -> TurnResult:
     return TurnResult(Ended(TaskState.FAILED, message), head.memory, None)
 
 
-def awaited(result: Awaitable[None] | None) -> None:
-    """Wait for what an agent returned, if its method is `async`."""
+def settled(call: Callable[[], Awaitable[None] | None]) -> None:
+    """Call a method of the agent, `async` or not, until it is through.
+
+    Raises:
+        RuntimeError: it wanted to end its process or its coroutine. What no `except Exception` holds back is taken for
+            the death of the worker, and the turn would run two times more to die of the same.
+    """
+    try:
+        _awaited(call())
+    except BaseException as end:
+        if not _is_its_own(end):
+            raise
+        raise RuntimeError(
+            f"the agent let {type(end).__name__} through: call turn.fail, or raise an Exception"
+        ) from end
+
+
+def _awaited(result: Awaitable[None] | None) -> None:
     if not inspect.isawaitable(result):
         return
     import asyncio  # costs 50 ms of a cold start: only agents that are async pay it
@@ -122,16 +139,18 @@ def awaited(result: Awaitable[None] | None) -> None:
     async def finish() -> None:
         await result
 
-    try:
-        asyncio.run(finish())
-    except asyncio.CancelledError as cancelled:
-        # Nobody but the agent cancels its coroutine, and a BaseException would be taken for the death of the worker.
-        raise RuntimeError("the agent's coroutine was canceled from inside") from cancelled
+    asyncio.run(finish())
+
+
+def _is_its_own(end: BaseException) -> bool:
+    """Whether nobody but the agent can have raised it. Ctrl-C and the pulse raise others."""
+    asyncio = sys.modules.get("asyncio")  # who raises its error has imported it
+    return isinstance(end, SystemExit | GeneratorExit | (asyncio.CancelledError if asyncio else SystemExit))
 
 
 def _call(agent: Agent, turn: Turn) -> None:
     expired = turn.trigger is TurnTrigger.EXPIRED and decides_on_expiry(agent)
-    awaited(agent.on_expire(turn) if expired else agent.run(turn))
+    settled(lambda: agent.on_expire(turn) if expired else agent.run(turn))
 
 
 def _small_json(name: str, value: object, rules: Rules) -> JsonObject:
@@ -139,9 +158,9 @@ def _small_json(name: str, value: object, rules: Rules) -> JsonObject:
 
     Raises:
         TypeError: it is no JSON, or no object.
-        ValueError: it holds a number that JSON has not, or too much.
+        ValueError: it holds a number or a text that JSON has not, or too much.
     """
-    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
     if not isinstance(value, dict):
         raise TypeError(f"turn.{name} must be a dict, not {type(value).__name__}")
     if len(text) > rules.memory_bytes:

@@ -14,7 +14,7 @@ from typing import Final, assert_never
 from a2a_serverless.agent.agent import Agent, notices_cancel
 from a2a_serverless.agent.turn import DEFAULT_WAIT, Turn
 from a2a_serverless.app import agent_call
-from a2a_serverless.app.agent_call import OurFaults, Watch, awaited, call_agent, unwatched
+from a2a_serverless.app.agent_call import OurFaults, Watch, call_agent, settled, unwatched
 from a2a_serverless.app.callbacks import Callbacks
 from a2a_serverless.app.context_memory import ContextMemory
 from a2a_serverless.app.large_parts import Whole
@@ -112,7 +112,7 @@ def notice_cancel(runner: Runner, key: TaskKey) -> Outcome:
     if record is None or not record.head.notice_due:
         return Done("the task is not canceled, or the agent was told")
     try:
-        awaited(agent.on_cancel(Whole(runner.parts, key).task(record.task())))
+        settled(lambda: agent.on_cancel(Whole(runner.parts, key).task(record.task())))
     except Exception:
         log.exception("the agent raised after a cancel", extra={"task_id": key.task_id})
     now = runner.clock()

@@ -348,3 +348,88 @@ def test_what_an_author_did_not_write_does_nothing() -> None:
     assert agent.on_cancel(turn.task) is None
     with pytest.raises(NotImplementedError):
         agent.on_expire(turn)
+
+
+# What it says is plain
+
+
+def test_what_was_said_does_not_change_with_what_the_agent_holds_on_to() -> None:
+    turn, ears = a_turn()
+    rows = {"rows": [1]}
+
+    turn.artifact("rows", data=rows, metadata=rows)
+    turn.working(turn.agent_message(Part(data=rows), metadata=rows))
+    turn.complete(turn.agent_message(Part(data=rows)))
+    rows["rows"].append(2)
+
+    made, worked = ears.heard
+    assert isinstance(made, ArtifactChanged)
+    assert isinstance(worked, StatusChanged)
+    assert isinstance(ears.ending, Ended)
+    assert (made.artifact.parts[0].data, made.artifact.metadata) == ({"rows": [1]}, {"rows": [1]})
+    for message in (worked.status.message, ears.ending.message):
+        assert message is not None
+        assert message.parts[0].data == {"rows": [1]}
+
+
+@pytest.mark.parametrize(
+    ("data", "read"),
+    [((1, 2), [1, 2]), ({1: None}, {"1": None}), ((n for n in range(2)), [0, 1]), (10**400, 10**400), (None, None)],
+    ids=["a tuple", "a number for a name", "a generator", "a large number", "null"],
+)
+def test_data_is_said_as_it_will_be_read(data: Any, read: Any) -> None:
+    turn, ears = a_turn()
+
+    turn.artifact("name", data=data)
+
+    assert produced(ears).artifact.parts == (Part(data=read),)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [object(), float("nan"), float("-inf"), b"\xff", "\ud800", {"\udfff": 1}, 10**5000],
+    ids=["an object", "nan", "inf", "bytes", "half a character", "as a name", "a number without end"],
+)
+def test_what_is_no_json_is_refused_where_it_is_said(data: Any) -> None:
+    turn, ears = a_turn()
+
+    with pytest.raises(ValueError, match="data must be JSON"):
+        turn.artifact("name", data=[data])
+    with pytest.raises(ValueError, match="metadata must be JSON"):
+        turn.artifact("name", text="", metadata={"key": data})
+    with pytest.raises(ValueError, match="metadata must be JSON"):
+        turn.ask(turn.agent_message(Part(text="?"), metadata={"key": data}))
+
+    assert (ears.heard, ears.ending) == ([], None)
+
+
+def test_data_that_holds_itself_or_has_no_bottom_is_refused() -> None:
+    turn, _ = a_turn()
+    itself: list[Any] = []
+    itself.append(itself)
+    deep: list[Any] = []
+    for _level in range(5000):
+        deep = [deep]
+
+    for data in (itself, deep):
+        with pytest.raises(ValueError, match="data must be JSON"):
+            turn.artifact("name", data=data)
+
+
+def test_half_a_character_is_refused_where_it_is_said() -> None:
+    half = "\ud83d"
+    turn, ears = a_turn()
+
+    for said in (
+        lambda: turn.artifact("name", text=half),
+        lambda: turn.artifact(half, text=""),
+        lambda: turn.artifact("name", text="", media_type=half),
+        lambda: turn.working(half),
+        lambda: turn.ask(half),
+        lambda: turn.complete(half),
+        lambda: turn.fail(turn.agent_message(Part(text="", filename=half))),
+    ):
+        with pytest.raises(ValueError, match="half of a surrogate pair|unicode string"):
+            said()
+
+    assert (ears.heard, ears.ending) == ([], None)

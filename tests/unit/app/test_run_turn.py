@@ -125,16 +125,23 @@ def test_an_agent_may_be_async() -> None:
     assert world.head(task).state is TaskState.COMPLETED
 
 
-def test_a_coroutine_that_cancels_itself_is_a_fault_of_the_agent_and_does_not_kill_the_worker() -> None:
-    async def run(turn: Turn) -> None:
-        raise asyncio.CancelledError
+@pytest.mark.parametrize("end", [SystemExit, asyncio.CancelledError, GeneratorExit])
+def test_an_agent_that_would_end_its_process_is_at_fault_and_does_not_kill_the_worker(
+    end: type[BaseException],
+) -> None:
+    async def slowly(turn: Turn) -> None:
+        raise end
 
-    world = World(agent_that(run))
-    task = world.send()
+    def at_once(turn: Turn) -> None:
+        raise end
 
-    world.settle()
+    for run in (slowly, at_once):
+        world = World(agent_that(run))
+        task = world.send()
 
-    assert world.head(task).state is TaskState.FAILED
+        world.settle()
+
+        assert (world.head(task).state, world.head(task).attempt) == (TaskState.FAILED, 1)
 
 
 def test_the_agent_sees_who_called_which_attempt_this_is_and_why_the_turn_runs() -> None:
@@ -538,6 +545,17 @@ def test_a_clean_up_that_fails_is_logged_and_settled(caplog: pytest.LogCaptureFi
     assert "no such lock" in caplog.text
 
 
+def test_a_clean_up_that_would_end_the_process_is_settled_too() -> None:
+    def on_cancel(_task: Task) -> None:
+        raise SystemExit(3)
+
+    world = World(agent_that(completes, on_cancel=on_cancel))
+    task = world.send()
+    cancel(world.host, ALICE, task.id)
+
+    assert isinstance(notice_cancel(world.runner, world.key(task)), Done)
+
+
 def test_a_clean_up_may_be_async() -> None:
     told: list[str] = []
 
@@ -598,8 +616,16 @@ def test_an_agent_that_forgets_to_end_its_turn_fails_its_task(caplog: pytest.Log
 
 @pytest.mark.parametrize(
     "state",
-    [{"x": "y" * 16_400}, {"x": object()}, {"x": float("nan")}, ["no", "object"], None],
-    ids=["too large", "no JSON", "not a number", "a list", "nothing"],
+    [
+        {"x": "y" * 16_400},
+        {"x": object()},
+        {"x": float("nan")},
+        {"x": "\ud800"},
+        {"x": 10**5000},
+        ["no", "object"],
+        None,
+    ],
+    ids=["too large", "no JSON", "not a number", "no text", "no end", "a list", "nothing"],
 )
 def test_state_that_cannot_be_kept_fails_the_task_and_is_not_written(
     state: object, caplog: pytest.LogCaptureFixture
