@@ -11,9 +11,13 @@ from .answer import Refusal
 from .strict_json import NotStrictJson, loads
 
 EXPIRY_LEEWAY: Final = 30
+"""Seconds that a token is taken beyond its `exp`, since clocks differ."""
 FUTURE_LEEWAY: Final = 60
+"""Seconds that `iat` and `nbf` may lie ahead of our clock."""
 MAX_AGE: Final = 330
+"""Seconds since `iat`: the five minutes that our tokens live, and the leeway."""
 MAX_LIFETIME: Final = 600
+"""Seconds from `iat` to `exp`, whoever made the token."""
 MAX_SEQ: Final = 2**53 - 1
 """Largest integer that every JSON reader and store keeps exactly (RFC 8259 section 6)."""
 

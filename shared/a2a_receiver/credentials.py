@@ -15,6 +15,7 @@ from .urls import ConfigError, configured_url, is_text
 
 _CREDENTIALS: Final = re.compile(r"[\x21-\x7e]+")
 _DEFAULT_LIFETIME: Final = 300
+"""Seconds, where the server does not say: `expires_in` is only recommended (RFC 6749 section 5.1)."""
 _RENEW_BEFORE: Final = 60
 
 

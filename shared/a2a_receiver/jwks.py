@@ -15,6 +15,7 @@ logger = logging.getLogger("a2a_receiver")
 
 MIN_TTL: Final = 5 * 60
 MAX_TTL: Final = 24 * 3600
+"""Seconds between which `Cache-Control: max-age` is honoured; without one the lower."""
 STALE_IF_ERROR: Final = 24 * 3600
 """Seconds that keys outlive their freshness when the issuer cannot be asked."""
 REFRESH_INTERVAL: Final = 60
@@ -22,7 +23,9 @@ REFRESH_INTERVAL: Final = 60
 COLD_RETRY: Final = 10
 """The same while no keys are held at all: there is nothing to serve in the meantime."""
 ABSENT_TTL: Final = 5 * 60
+"""Seconds that a kid which a fresh set lacked is refused without another look."""
 _COLD_WAIT: Final = 6.0
+"""Seconds to wait for somebody else's first fetch: a little more than an exchange may take."""
 
 _MAX_AGE: Final = re.compile(r"(?:^|[\s,])max-age=([0-9]{1,9})(?:$|[\s,;])", re.IGNORECASE)
 

@@ -38,6 +38,7 @@ class Strict:
     notification_tokens: Sequence[str] = field(default=(), repr=False)
     """The tokens of your push configs, when you set any: an additional check, never a replacement."""
     extension_uri: str = NUDGE_EXTENSION
+    """The metadata key of a nudge's version; only a sender that is not this kit's has another."""
     allow_loopback_http: bool = False
     """For local runs: accept `http://` where the host is loopback."""
 
@@ -49,7 +50,7 @@ class Strict:
 class Compat:
     """`Authorization: Bearer`: our RS256 token without `aud`, for stacks that can verify nothing else.
 
-    Bound to this URL by `a2a_push_url_sha256` instead. Prefer `Strict`.
+    Bound to this URL by `a2a_push_url_sha256` instead. Prefer `Strict`, which says what each setting means.
     """
 
     kind: ClassVar[str] = "compat"

@@ -10,10 +10,11 @@ from typing import Final, Literal
 from .credentials import Credentials
 from .https import Exchange, exchange
 from .nudge import NUDGE_EXTENSION, Nudge
-from .task_calls import AgentCalls, AgentUnavailable, FetchError, TaskNotFound
+from .task_calls import AccessDenied, AgentCalls, AgentUnavailable, FetchError, TaskNotFound
 from .told import read_seq
 
 __all__ = [
+    "AccessDenied",
     "AgentUnavailable",
     "FetchError",
     "FetchedTask",
@@ -76,6 +77,10 @@ class TaskClient:
     ) -> None:
         """Tasks of the agent at `base_url`, the URL of the interface that speaks `binding` in its card.
 
+        `credentials` are yours; None for an agent that asks for none. `extension_uri` is the metadata key under which
+        its tasks carry their version. `waits` are the seconds between the tries of `fetch`; `ask` and `sleep` are for
+        tests to replace.
+
         Raises:
             ConfigError: the URL is not https (or allowed loopback http).
         """
@@ -97,18 +102,18 @@ class TaskClient:
             AgentUnavailable: no usable answer after the last try.
             AccessDenied: the agent refuses these credentials.
         """
+        own: Future[FetchedTask] = Future()
         with self._lock:
-            flight = self._flights.get(nudge.task_id)
-            own: Future[FetchedTask] | None = None
-            if flight is None or nudge.seq is None:
-                own = self._flights[nudge.task_id] = Future()
+            under_way = self._flights.get(nudge.task_id) if nudge.seq is not None else None
+            if under_way is None:
+                self._flights[nudge.task_id] = own
+        if under_way is None:
+            return self._lead(nudge, own)
         # A fetch that was under way already may have read before the change: its version must say it did not.
-        if own is None and flight is not None:
-            shared = _result_of(flight)
-            if shared is not None and shared.seq is not None and shared.reaches(nudge.seq):
-                return shared
-            return self._fetch_until_current(nudge)
-        return self._lead(nudge, own or Future())
+        shared = _result_of(under_way)
+        if shared is not None and shared.seq is not None and shared.reaches(nudge.seq):
+            return shared
+        return self._fetch_until_current(nudge)
 
     def get(self, task_id: str) -> FetchedTask:
         """The task as it is now, asked for once.
@@ -120,6 +125,8 @@ class TaskClient:
 
     def changed_since(self, timestamp: str, *, max_pages: int = 1000) -> Iterator[FetchedTask]:
         """Every task whose status is not older than `timestamp` (ISO 8601), newest first, without artifacts.
+
+        At most `max_pages` pages of 100 are asked for, so that an agent whose list never ends does not keep us.
 
         Raises:
             FetchError: a page could not be had.

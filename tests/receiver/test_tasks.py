@@ -11,8 +11,15 @@ import pytest
 from a2a_receiver import NUDGE_EXTENSION, ConfigError, Nudge
 from a2a_receiver.credentials import ClientCredentials, CredentialsFailed, StaticBearer
 from a2a_receiver.https import HttpAnswer, HttpRequest
-from a2a_receiver.task_calls import AccessDenied
-from a2a_receiver.tasks import WAITS, AgentUnavailable, FetchedTask, TaskBehind, TaskClient, TaskNotFound
+from a2a_receiver.tasks import (
+    WAITS,
+    AccessDenied,
+    AgentUnavailable,
+    FetchedTask,
+    TaskBehind,
+    TaskClient,
+    TaskNotFound,
+)
 from tests.receiver.agent_double import BASE, Agent, ok, task
 
 NUDGE = Nudge("t", 7)
