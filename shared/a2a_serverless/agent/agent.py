@@ -1,5 +1,6 @@
 """The object a host writes: a card, and what to do with a turn."""
 
+import sys
 from collections.abc import Awaitable
 from dataclasses import dataclass
 from typing import ClassVar
@@ -77,3 +78,12 @@ def notices_cancel(agent: Agent) -> bool:
 def may_reply(agent: Agent) -> bool:
     """Whether the author wrote `reply`."""
     return type(agent).reply is not Agent.reply
+
+
+def is_its_own_end(end: BaseException) -> bool:
+    """Whether nobody but an agent can have raised it, although no `except Exception` holds it back.
+
+    Left alone it would pass for the death of the worker. Ctrl-C and the end of a run's grace raise others.
+    """
+    asyncio = sys.modules.get("asyncio")  # who raises its error has imported it
+    return isinstance(end, SystemExit | GeneratorExit | (asyncio.CancelledError if asyncio else SystemExit))

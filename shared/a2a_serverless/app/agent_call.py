@@ -7,12 +7,11 @@ when it asks for its context or for a callback address, and must not be taken fo
 import inspect
 import json
 import logging
-import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
-from a2a_serverless.agent.agent import Agent, decides_on_expiry
+from a2a_serverless.agent.agent import Agent, decides_on_expiry, is_its_own_end
 from a2a_serverless.agent.turn import ScopesMissing, Turn
 from a2a_serverless.app.ports import Ids
 from a2a_serverless.app.turn_writer import TurnWriter
@@ -124,7 +123,7 @@ def settled(call: Callable[[], Awaitable[None] | None]) -> None:
     try:
         _awaited(call())
     except BaseException as end:
-        if not _is_its_own(end):
+        if not is_its_own_end(end):
             raise
         raise RuntimeError(
             f"the agent let {type(end).__name__} through: call turn.fail, or raise an Exception"
@@ -140,12 +139,6 @@ def _awaited(result: Awaitable[None] | None) -> None:
         await result
 
     asyncio.run(finish())
-
-
-def _is_its_own(end: BaseException) -> bool:
-    """Whether nobody but the agent can have raised it. Ctrl-C and the pulse raise others."""
-    asyncio = sys.modules.get("asyncio")  # who raises its error has imported it
-    return isinstance(end, SystemExit | GeneratorExit | (asyncio.CancelledError if asyncio else SystemExit))
 
 
 def _call(agent: Agent, turn: Turn) -> None:

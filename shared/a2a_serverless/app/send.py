@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
-from a2a_serverless.agent.agent import InboundMessage, may_reply
+from a2a_serverless.agent.agent import InboundMessage, is_its_own_end, may_reply
 from a2a_serverless.app import push_configs
 from a2a_serverless.app.host import Host
 from a2a_serverless.app.retry import change_task
@@ -168,11 +168,21 @@ def _direct_reply(host: Host, caller: Caller, request: SendRequest) -> Message |
     if not may_reply(host.agent):
         return None
     message, modes = request.message, request.configuration.accepted_output_modes
-    answer: object = host.agent.reply(InboundMessage(message, caller, accepted_output_modes=modes))
+    answer = _replied(host, InboundMessage(message, caller, accepted_output_modes=modes))
     if answer is None:
         return None
     said = _said(host, answer)
     return said.but(context_id=said.context_id or message.context_id or host.ids())
+
+
+def _replied(host: Host, inbound: InboundMessage) -> object:
+    """What the agent returned."""
+    try:
+        return host.agent.reply(inbound)
+    except BaseException as end:
+        if not is_its_own_end(end):
+            raise
+        raise RuntimeError(f"Agent.reply let {type(end).__name__} through") from end
 
 
 def _said(host: Host, answer: object) -> Message:

@@ -202,6 +202,16 @@ def test_a_reply_that_is_no_message_is_the_agents_fault_and_says_nothing_of_it(a
     assert world.tasks.keys() == ()
 
 
+def test_a_reply_that_would_end_the_process_is_a_failure_like_any_other() -> None:
+    def reply(_: InboundMessage) -> str:
+        raise SystemExit(3)
+
+    world = World(agent_that(completes, reply=reply))
+
+    with pytest.raises(RuntimeError, match="SystemExit"):
+        sends(world)
+
+
 def test_a_reply_must_not_be_async() -> None:
     async def reply(_: InboundMessage) -> str:
         return "later"
