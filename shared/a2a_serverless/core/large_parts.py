@@ -175,8 +175,11 @@ def digest_of(content: bytes) -> str:
 
 
 def _room(kind: Kind, content: bytes) -> int:
-    """Counted without building the answer. What an ASCII text has of quotes, backslashes and controls is written as up
-    to four and seven characters there, and what is not ASCII as up to three for each of its bytes."""
+    """An upper bound, counted without building the answer.
+
+    There a quote or backslash of a text takes up to four characters, a control up to seven, and each byte of what is
+    not ASCII up to three. `data` is JSON already, so its quotes take one more.
+    """
     if kind == "raw":
         return len(content) * 4 // 3 + 4
     others = len(content) - len(content.translate(None, _NOT_ASCII))

@@ -14,13 +14,13 @@ TERMINAL: Final = frozenset(
 )
 INTERRUPTED: Final = frozenset({TaskState.INPUT_REQUIRED, TaskState.AUTH_REQUIRED})
 
-_ALIVE: Final = frozenset({TaskState.WORKING}) | INTERRUPTED | TERMINAL
+_FROM_ALIVE: Final = frozenset({TaskState.WORKING}) | INTERRUPTED | TERMINAL
 
 TRANSITIONS: Final = {
-    TaskState.SUBMITTED: _ALIVE,
-    TaskState.WORKING: _ALIVE,
-    TaskState.INPUT_REQUIRED: _ALIVE,
-    TaskState.AUTH_REQUIRED: _ALIVE,
+    TaskState.SUBMITTED: _FROM_ALIVE,
+    TaskState.WORKING: _FROM_ALIVE,
+    TaskState.INPUT_REQUIRED: _FROM_ALIVE,
+    TaskState.AUTH_REQUIRED: _FROM_ALIVE,
     TaskState.COMPLETED: frozenset[TaskState](),
     TaskState.FAILED: frozenset[TaskState](),
     TaskState.CANCELED: frozenset[TaskState](),

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from a2a_serverless.core.advance import advance, status
 from a2a_serverless.core.head import Change, Head, Lease, Rules, TurnTrigger
@@ -140,12 +139,8 @@ def end(
 ) -> Change:
     """The turn is over: `entries` that were not written yet, then how it ended, in one change."""
     check_fence(head, fence)
-    said: dict[str, Any] = {"memory": memory}
     match ending:
         case Ended(state, message):
-            return advance(head, *entries, status(state, now, message), rules=rules, now=now, **said)
+            return advance(head, *entries, status(state, now, message), rules=rules, now=now, memory=memory)
         case Question():
-            before = advance(head, *entries, rules=rules, now=now, **said).after.but(version=head.version)
-            parked = park(before, ending, rules=rules, now=now)
-            seq = parked.after.version
-            return Change(head, parked.after.but(nudge_seq=seq), (*entries, *parked.entries))
+            return park(head, ending, *entries, memory=memory, rules=rules, now=now)

@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Any, Final
 
 from a2a_serverless.core.advance import advance, status
 from a2a_serverless.core.head import Change, Head, Rules, TurnTrigger, Wait, WaitKind
-from a2a_serverless.core.journal import Spoken
+from a2a_serverless.core.journal import Entry, Spoken
 from a2a_serverless.errors import IllegalChange
-from a2a_serverless.types import Message, Part, Role, TaskState, timestamp_text
+from a2a_serverless.types import JsonObject, Message, Part, Role, TaskState, timestamp_text
 
 MOST_REMINDERS: Final = 99
 """Of one wait: with its deadline, what the state machine takes."""
@@ -42,14 +42,17 @@ def check_question(question: Question, rules: Rules) -> None:
         raise ValueError(f"remind may have at most {MOST_REMINDERS} times, and has {len(question.remind)}")
 
 
-def park(head: Head, question: Question, *, rules: Rules, now: datetime) -> Change:
-    """End the turn with a question. A message that came meanwhile is taken at once by the next turn."""
-    asked = status(_STATES[question.kind], now, question.message)
-    ended = {"lease": None, "read_to": head.shown_to}
+def park(head: Head, question: Question, *entries: Entry, memory: JsonObject, rules: Rules, now: datetime) -> Change:
+    """End the turn with a question, after `entries` that were not written yet.
+
+    A message that came meanwhile is taken at once by the next turn.
+    """
+    asked = (*entries, status(_STATES[question.kind], now, question.message))
+    ended: dict[str, Any] = {"lease": None, "read_to": head.shown_to, "memory": memory}
     if head.has_unread:
         return advance(
             head,
-            asked,
+            *asked,
             status(TaskState.WORKING, now),
             rules=rules,
             now=now,
@@ -64,7 +67,7 @@ def park(head: Head, question: Question, *, rules: Rules, now: datetime) -> Chan
         until=now + question.within,
         remind=question.remind,
     )
-    return advance(head, asked, rules=rules, now=now, wait=wait, waits=wait.number, wait_token="", **ended)
+    return advance(head, *asked, rules=rules, now=now, wait=wait, waits=wait.number, wait_token="", **ended)
 
 
 def waits_with(head: Head, number: int) -> bool:

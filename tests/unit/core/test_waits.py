@@ -25,7 +25,7 @@ def question(within: timedelta = HOUR * 10, *remind: timedelta, kind: WaitKind =
 def test_a_question_parks_its_task_with_a_deadline_and_reminders(kind: WaitKind, state: TaskState) -> None:
     head = a_head(leased=True)
 
-    after = park(head, question(HOUR * 10, HOUR, HOUR * 2, kind=kind), rules=RULES, now=START).after
+    after = park(head, question(HOUR * 10, HOUR, HOUR * 2, kind=kind), memory={}, rules=RULES, now=START).after
 
     assert after.wait == Wait(number=1, kind=kind, since=START, until=START + HOUR * 10, remind=(HOUR, HOUR * 2))
     assert (after.state, after.waits, after.lease, after.read_to) == (state, 1, None, head.shown_to)
