@@ -114,10 +114,14 @@ class Weather:
 
     name: str
     spells: tuple[Spell, ...]
+    at_first: int = 0
+    """So many attempts of each nudge go wrong, whatever the weather."""
 
     def manner(self, dice: random.Random, *, now: datetime, spent: int) -> Manner:
         """How the next request is treated."""
         drawn = dice.random()
+        if spent <= self.at_first:
+            return dice.choice(WRONG)
         spell = next((spell for spell in self.spells if now < spell.until), None)
         if spell is None or drawn >= spell.share or (spell.share < 1 and spent >= _MERCY):
             return ACCEPTS
@@ -153,4 +157,9 @@ def flapping(dice: random.Random, start: datetime) -> Weather:
     return Weather("flapping", tuple(spells))
 
 
-CLIMATES: Final = (fine, moody, outage, flapping)
+def contrary(_dice: random.Random, start: datetime) -> Weather:
+    """The first two attempts of each nudge go wrong, those of its task's last word too."""
+    return Weather("contrary", (Spell(start + BACK, 0.3, WRONG),), at_first=2)
+
+
+CLIMATES: Final = (fine, moody, outage, flapping, contrary)
