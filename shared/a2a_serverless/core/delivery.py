@@ -45,11 +45,8 @@ from a2a_serverless.core.delivery_state import (
     moved,
     settled,
 )
-from a2a_serverless.core.head import PUSH_NUDGE_KEY, Head
+from a2a_serverless.core.head import Head
 from a2a_serverless.core.lifecycle import is_interrupted, is_terminal
-
-NUDGE_EXTENSION_URI: Final = PUSH_NUDGE_KEY
-"""The extension under which a nudge carries its number, and under which the fetched task repeats it."""
 
 CLAIM: Final = timedelta(seconds=30)
 """A sender that claimed a nudge and is not heard of for this long has died; an exchange takes 10 s at most."""

@@ -27,7 +27,7 @@ WAIT_EXTENSION_URI = "https://a2a-serverless.dev/ext/wait/v1"
 """Key in a task's metadata: `{"until": timestamp}`, the deadline of the question it waits with."""
 
 PUSH_NUDGE_KEY = "https://a2a-serverless.dev/ext/push-nudge/v1"
-"""Key in a task's metadata: `{"seq": text}`, the version that a nudge of the same number speaks of."""
+"""Key in the metadata of a nudge, and of the task it speaks of: `{"seq": text}`, the version of the change."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from typing import Final
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from a2a_serverless.core.delivery import NUDGE_EXTENSION_URI
+from a2a_serverless.core.head import PUSH_NUDGE_KEY
 from a2a_serverless.core.push import WireVersion
 from a2a_serverless.core.registration import Authentication, NotificationToken
 from a2a_serverless.types import JsonObject, TaskState, compact_json, is_trace_context, timestamp_text
@@ -159,7 +159,7 @@ def _status(nudge: OutgoingNudge, state: str) -> JsonObject:
 
 def _metadata(nudge: OutgoingNudge) -> JsonObject:
     test = {"test": True} if nudge.is_test else {}
-    return {NUDGE_EXTENSION_URI: {"nudge": True, "seq": str(nudge.seq), **test}}
+    return {PUSH_NUDGE_KEY: {"nudge": True, "seq": str(nudge.seq), **test}}
 
 
 def _media_type(receiver: Receiver) -> str:

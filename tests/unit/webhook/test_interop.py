@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from google.protobuf.json_format import MessageToDict, ParseDict  # type: ignore[import-untyped]  # no stubs
 from standardwebhooks import Webhook, WebhookVerificationError
 
-from a2a_serverless.core.delivery import NUDGE_EXTENSION_URI
+from a2a_serverless.core.head import PUSH_NUDGE_KEY
 from a2a_serverless.core.push import WireVersion
 from a2a_serverless.webhook.keys import jwks_document
 from a2a_serverless.webhook.sign import HmacSecret, ed25519_key
@@ -117,11 +117,11 @@ def test_the_1_x_sdk_parses_the_body() -> None:
     assert event.WhichOneof("payload") == "status_update"
     assert (update.task_id, update.context_id) == ("01JDTASK7Q", "01JDCTX")
     assert update.status.state == a2a_pb2.TASK_STATE_COMPLETED
-    assert MessageToDict(update.metadata) == {NUDGE_EXTENSION_URI: {"nudge": True, "seq": "7"}}
+    assert MessageToDict(update.metadata) == {PUSH_NUDGE_KEY: {"nudge": True, "seq": "7"}}
 
 
 def test_the_1_x_sdk_parses_the_0_3_body_with_its_compatibility_types() -> None:
     task = types.Task.model_validate_json(built(version=WireVersion.V0_3).request.body)
 
     assert (task.id, task.context_id, task.status.state.value) == ("01JDTASK7Q", "01JDCTX", "completed")
-    assert task.metadata == {NUDGE_EXTENSION_URI: {"nudge": True, "seq": "7"}}
+    assert task.metadata == {PUSH_NUDGE_KEY: {"nudge": True, "seq": "7"}}

@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from a2a_serverless.core.delivery import NUDGE_EXTENSION_URI
+from a2a_serverless.core.head import PUSH_NUDGE_KEY
 from a2a_serverless.core.push import WireVersion
 from a2a_serverless.core.registration import Authentication, NotificationToken
 from a2a_serverless.types import TaskState
@@ -39,7 +39,7 @@ def test_a_0_3_config_gets_a_task() -> None:
 def test_a_test_says_that_it_is_one() -> None:
     body = json.loads(nudge_body(dataclasses.replace(nudge(), is_test=True), WireVersion.V1_0))
 
-    assert body["statusUpdate"]["metadata"] == {NUDGE_EXTENSION_URI: {"nudge": True, "seq": "7", "test": True}}
+    assert body["statusUpdate"]["metadata"] == {PUSH_NUDGE_KEY: {"nudge": True, "seq": "7", "test": True}}
 
 
 def test_every_state_has_its_0_3_name() -> None:
