@@ -53,7 +53,7 @@ class TurnSink(Protocol):
         """Whether the caller canceled the task meanwhile."""
 
     def callback_url(self) -> str:
-        """A single-use signed address that resumes the wait this turn ends with."""
+        """A single-use address that resumes the wait this turn ends with."""
 
 
 class Turn:

@@ -12,13 +12,16 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import Final, Protocol
 
 from a2a_serverless.app.ports import Clock, Ids, TaskStore
 from a2a_serverless.core import waits
 from a2a_serverless.core.head import Change, Head, Rules, TurnTrigger, Wait
 from a2a_serverless.errors import Conflict
 from a2a_serverless.types import JsonObject, Message, Part, Role, TaskKey
+
+_TRIES: Final = 3
+"""A parked task has few writers: its caller, who answers or cancels, and its deadline."""
 
 log = logging.getLogger(__name__)
 
@@ -86,7 +89,7 @@ def use(grant: CallbackGrant, tasks: TaskStore, posted: JsonObject, *, ids: Ids,
         Conflict: others changed the task each time; the address still opens it.
     """
     message = Message(message_id=ids(), role=Role.USER, parts=(Part(data=posted),))
-    for _ in range(3):
+    for _ in range(_TRIES):
         head = tasks.head(grant.key, now=now)
         wait = _open_wait(head, grant, now) if head is not None else None
         if head is None or wait is None:
@@ -97,7 +100,7 @@ def use(grant: CallbackGrant, tasks: TaskStore, posted: JsonObject, *, ids: Ids,
             continue
         log.info("a callback resumed the task", extra={"task_id": grant.key.task_id, "wait": wait.number})
         return True
-    raise Conflict("other writers came first each time")
+    raise Conflict(f"other writers came first {_TRIES} times on task {grant.key.task_id}")
 
 
 def _resumed(head: Head, wait: Wait, message: Message, *, rules: Rules, now: datetime) -> Change:

@@ -57,7 +57,7 @@ class Host:
     """What callers see and repeat the deliveries of their webhooks with; without it they cannot."""
     rules: Rules = field(default_factory=Rules)
     push_supported: bool = True
-    validate_input_modes: bool = True
+    """False: this deployment sends no webhooks, and its cards say so."""
 
     def scope(self, caller: Caller) -> Scope:
         """Everything this caller has with this agent."""

@@ -26,14 +26,18 @@ def check(host: Host, caller: Caller, wanted: TaskPushNotificationConfig) -> Non
         InvalidParams: the URL, a secret or the id is not of the form it must have, the address wants no webhooks, or
             the caller has pointed webhooks at too many hosts.
     """
-    if not host.push_supported:
-        raise PushNotificationNotSupported("this agent sends no push notifications")
+    _check_supported(host)
     url = host.check_url(wanted.url)
     if wanted.id and not _ID.fullmatch(wanted.id):
         raise InvalidParams.of("id", "at most 128 letters, digits, '.', '_', '~' and '-'")
     _check_secrets(wanted)
     _count_host(host, caller.owner, url)
     host.ask_owner(url)
+
+
+def _check_supported(host: Host) -> None:
+    if not host.push_supported:
+        raise PushNotificationNotSupported("this agent sends no push notifications")
 
 
 def _count_host(host: Host, owner: Owner, url: str) -> None:
@@ -116,10 +120,7 @@ def create(
     Raises:
         A2AError: see `check`; TaskNotFound for a task that is not the caller's.
     """
-    if not host.push_supported:
-        raise PushNotificationNotSupported("this agent sends no push notifications")
-    key, now = TaskKey(host.scope(caller), task_id), host.clock()
-    _existing(host, key)
+    (key, _), now = _task(host, caller, task_id), host.clock()
     check(host, caller, wanted)
     config = prepared(host, key, wanted, version, now, unnamed=host.ids())
 
@@ -177,14 +178,9 @@ def _told_again(head: Head, *, rules: Rules, now: datetime) -> Change:
 
 
 def _task(host: Host, caller: Caller, task_id: str) -> tuple[TaskKey, Head]:
-    if not host.push_supported:
-        raise PushNotificationNotSupported("this agent sends no push notifications")
+    _check_supported(host)
     key = TaskKey(host.scope(caller), task_id)
-    return key, _existing(host, key)
-
-
-def _existing(host: Host, key: TaskKey) -> Head:
     head = host.tasks.head(key, now=host.clock())
     if head is None:
         raise TaskNotFound
-    return head
+    return key, head

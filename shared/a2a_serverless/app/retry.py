@@ -1,4 +1,7 @@
-"""Lost races are decided again here and nowhere else: read, decide, write, a bounded number of times."""
+"""Read a task, decide, write; decide again if another writer came first, a bounded number of times.
+
+Beside it stand the few that must notice more than a lost race: `turn_writer`, `run_turn._begin` and `callbacks.use`.
+"""
 
 import logging
 from collections.abc import Callable

@@ -13,8 +13,7 @@ from typing import Final, assert_never
 
 from a2a_serverless.agent.agent import Agent, notices_cancel
 from a2a_serverless.agent.turn import DEFAULT_WAIT, Turn
-from a2a_serverless.app import agent_call
-from a2a_serverless.app.agent_call import OurFaults, Watch, call_agent, settled, unwatched
+from a2a_serverless.app.agent_call import OurFaults, TurnResult, Watch, call_agent, fault, settled, unwatched
 from a2a_serverless.app.callbacks import Callbacks
 from a2a_serverless.app.context_memory import ContextMemory
 from a2a_serverless.app.large_parts import Whole
@@ -182,12 +181,12 @@ def _forgotten_at(runner: Runner) -> datetime:
     return runner.clock() + runner.rules.longest_wait + runner.rules.retention
 
 
-def _finish(runner: Runner, writer: TurnWriter, came: agent_call.TurnResult) -> Head:
+def _finish(runner: Runner, writer: TurnWriter, came: TurnResult) -> Head:
     try:
         return writer.finish(came.ending, came.state)
     except EntryTooLarge:
         log.exception("the agent's last words are too large", extra={"task_id": writer.head.key.task_id})
-        failed = agent_call.fault(writer.head, runner.ids)
+        failed = fault(writer.head, runner.ids)
         return writer.finish(failed.ending, failed.state)
 
 

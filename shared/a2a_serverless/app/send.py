@@ -129,9 +129,8 @@ def _check(host: Host, caller: Caller, request: SendRequest) -> None:
     if length is not None and length < 0:
         raise InvalidParams.of("configuration.historyLength", "must be 0 or more")
     _check_accepted(request.configuration.accepted_output_modes)
-    if host.validate_input_modes:
-        for position, part in enumerate(message.parts):
-            _check_media_type(host.card, part, position)
+    for position, part in enumerate(message.parts):
+        _check_media_type(host.card, part, position)
     if request.configuration.push is not None:
         push_configs.check(host, caller, request.configuration.push)
 
