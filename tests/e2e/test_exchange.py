@@ -108,7 +108,7 @@ def test_a_post_to_a_callback_address_is_there_and_nothing_that_would_open_one(
 ) -> None:
     task = alice_at.send("auth")
     address = text_of(task["status"]["message"]).rpartition(" ")[2]
-    grant, _, secret = address.rpartition("/")[2].partition(".")
+    grant, _, secret = address.rpartition("/")[2].partition("?key=")
     posts = [httpx.post(address, json={"approved": "by me"}) for _ in range(2)]
     alice_at.until(task["id"], "COMPLETED")
 
@@ -120,7 +120,9 @@ def test_a_post_to_a_callback_address_is_there_and_nothing_that_would_open_one(
     assert callbacks[0]["who"] == {"callback": grant}
     assert json.loads(callbacks[0]["request"]["body"]) == {"approved": "by me"}
     assert json.loads(callbacks[0]["answer"]["body"]) == {"status": "resumed"}
-    assert f"/callbacks/{grant}.(not kept)" in next(each for each in found if each["kind"] == "call")["answer"]["body"]
+    assert (
+        f"/callbacks/{grant}?key=(not kept)" in next(each for each in found if each["kind"] == "call")["answer"]["body"]
+    )
     assert secret not in "\n".join([*stored(evident_stack, only="EVIDENCE#"), evident_stack.log_of("api")])
 
 

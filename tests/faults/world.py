@@ -169,8 +169,8 @@ class World:
         """A request to the API."""
         event = {
             "version": "2.0",
-            "rawPath": path,
-            "rawQueryString": "",
+            "rawPath": path.partition("?")[0],
+            "rawQueryString": path.partition("?")[2],
             "headers": {"content-type": "application/json", "a2a-version": "1.0"},
             "requestContext": {"http": {"method": "POST"}},
             "body": body,

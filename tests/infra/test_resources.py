@@ -372,6 +372,8 @@ def test_the_api_is_throttled_logged_and_open_to_no_browser(every: Template) -> 
     assert stage["DefaultRouteSettings"] == {"ThrottlingRateLimit": 100, "ThrottlingBurstLimit": 200}
     assert "$context.requestId" in stage["AccessLogSettings"]["Format"]
     assert "$context.authorizer" not in stage["AccessLogSettings"]["Format"]
+    for kept_out in ("query", "header", "routeKey", "$request"):  # a callback address has its key in the query
+        assert kept_out not in stage["AccessLogSettings"]["Format"]
     assert "CorsConfiguration" not in every.of_type("AWS::ApiGatewayV2::Api")["FrontDoorHttp"]
 
 

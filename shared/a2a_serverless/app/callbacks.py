@@ -23,6 +23,9 @@ from a2a_serverless.types import JsonObject, Message, Part, Role, TaskKey
 _TRIES: Final = 3
 """A parked task has few writers: its caller, who answers or cancels, and its deadline."""
 
+KEY: Final = "key"
+"""What opens an address is in its query: a gateway's access log keeps the path."""
+
 log = logging.getLogger(__name__)
 
 
@@ -63,12 +66,11 @@ class Callbacks:
         grant_id, secret = self.ids(), self.secret()
         until = self.clock() + self.rules.longest_wait
         self.store.put_grant(grant_id, CallbackGrant(key, fence, _hash(secret), until))
-        return f"{self.public_url}/callbacks/{grant_id}.{secret}"
+        return f"{self.public_url}/callbacks/{grant_id}?{KEY}={secret}"
 
 
-def find(store: CallbackStore, token: str, *, now: datetime) -> CallbackGrant | None:
+def find(store: CallbackStore, grant_id: str, secret: str, *, now: datetime) -> CallbackGrant | None:
     """The grant of a genuine address, whether or not it still opens anything."""
-    grant_id, _, secret = token.partition(".")
     grant = store.grant(grant_id, now=now) if grant_id and secret else None
     if grant is None or not hmac.compare_digest(grant.secret_hash, _hash(secret)):
         return None

@@ -9,7 +9,7 @@ _SECRETS: Final = frozenset({"token", "credentials"})
 _WORDS: Final = frozenset({"message", "history", "artifacts", "artifact", "status"})
 """What callers and agents said. It is theirs, and kept as it is."""
 _SIGNED: Final = re.compile(r"(X-Amz-(?:Signature|Security-Token|Credential)=)[^&\"\\\s]+")
-_CALLBACK: Final = re.compile(r"(callbacks(?:\\?/|%2[Ff])[^\s./\"\\?%]+\.)[\w-]+")
+_CALLBACK: Final = re.compile(r"(callbacks(?:\\?/|%2[Ff])[^\s/\"\\?%]+(?:\?|%3[Ff])key(?:=|%3[Dd]))[\w-]+")
 """Behind the public id of an address stands what opens it; a link inside of another address is escaped."""
 
 

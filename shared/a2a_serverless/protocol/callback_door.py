@@ -39,9 +39,9 @@ class CallbackDoor:
     ids: Ids
     rules: Rules
 
-    def grant(self, token: str) -> CallbackGrant | None:
+    def grant(self, grant_id: str, secret: str) -> CallbackGrant | None:
         """The grant of a genuine address."""
-        return callbacks.find(self.store, token, now=self.clock())
+        return callbacks.find(self.store, grant_id, secret, now=self.clock())
 
     def answer(self, request: Request, grant: CallbackGrant | None) -> Response:
         """The response at the address of this grant, or at one that is none."""

@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
+from a2a_serverless.app.callbacks import KEY
 from a2a_serverless.app.evidence import Exchange, Record
 from a2a_serverless.app.host import Host
 from a2a_serverless.app.ports import Clock
@@ -93,8 +94,8 @@ def _respond(service: Service, request: Request) -> Response:
             return _keys(request, service.push_jwks().decode())
         case (".well-known", "agent-card-jwks.json") if service.card_signer is not None:
             return _keys(request, text_of(service.card_signer.jwks()))
-        case ("callbacks", token) if service.callbacks is not None:
-            return _at_callback(service, service.callbacks, request, token)
+        case ("callbacks", grant_id) if service.callbacks is not None:
+            return _at_callback(service, service.callbacks, request, grant_id)
         case _:
             return _at(service, request, service.hosts[service.default], segments, at_root=True)
 
@@ -136,13 +137,14 @@ def _at(service: Service, request: Request, host: Host, segments: tuple[str, ...
     return response
 
 
-def _at_callback(service: Service, door: "CallbackDoor", request: Request, token: str) -> Response:
+def _at_callback(service: Service, door: "CallbackDoor", request: Request, grant_id: str) -> Response:
     """At a callback address. A post to a genuine one is written down, whatever came of it; a look is not."""
     began = service.clock()
-    grant = door.grant(token)
+    secret = request.query_fields().get(KEY, "")
+    grant = door.grant(grant_id, secret)
     response = door.answer(request, grant)
     if grant is not None and request.method == "POST":
-        seen = partial(callback_of, grant.key, token, request, response, began=began)
+        seen = partial(callback_of, grant.key, grant_id, secret, request, response, began=began)
         _record(service, grant.key.task_id, seen)
     return response
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
+from a2a_serverless.app.callbacks import KEY
 from a2a_serverless.app.evidence import Exchange
 from a2a_serverless.core.masking import HIDDEN, without_secrets, without_signatures
 from a2a_serverless.core.push import WireVersion
@@ -51,10 +52,9 @@ def exchange_of(
 
 
 def callback_of(
-    key: TaskKey, token: str, request: Request, response: Response, *, began: datetime, ended: datetime
+    key: TaskKey, grant_id: str, secret: str, request: Request, response: Response, *, began: datetime, ended: datetime
 ) -> Exchange:
     """A post to a callback address as it is kept: with what was posted, without what opens the address."""
-    grant_id, _, secret = token.partition(".")
     posted = request.body.decode("utf-8", "replace") if response.status != TOO_LARGE else ""
     return Exchange(
         task_id=key.task_id,
@@ -66,7 +66,7 @@ def callback_of(
         about={"agent": key.scope.agent},
         request={
             "method": request.method,
-            "url": f"/callbacks/{grant_id}.{HIDDEN}",
+            "url": f"/callbacks/{grant_id}?{KEY}={HIDDEN}",
             "headers": {name: value for name in _POST_HEADERS if (value := request.header(name))},
             "body": posted.replace(secret, HIDDEN),
         },

@@ -52,7 +52,7 @@ def test_an_exchange_is_kept_before_its_answer_leaves() -> None:
 
 def test_a_callback_address_that_an_agent_gave_out_opens_nothing_when_it_is_kept() -> None:
     store = Kept()
-    said = '{"text":"approve at https://a.example/x/callbacks/id-1.s3cr-et_x, or not","n":1}'
+    said = '{"text":"approve at https://a.example/x/callbacks/id-1?key=s3cr-et_x, or not","n":1}'
     sides = {"headers": {"a": "b"}, "body": said}
 
     Recorder(store)(replace(EXCHANGE, request=sides, answer={"status": 200, **sides}))

@@ -309,7 +309,8 @@ class World:
 
     def post_callback(self, address: str, posted: JsonObject) -> bool:
         """Somebody posts to a callback address; answers whether its task goes on."""
-        grant = find(self.grants, address.rpartition("/")[2], now=self.clock())
+        grant_id, _, secret = address.rpartition("/")[2].partition("?key=")
+        grant = find(self.grants, grant_id, secret, now=self.clock())
         if grant is None:
             return False
         return use(grant, self.tasks, posted, ids=self.ids, rules=self.rules, now=self.clock())

@@ -68,10 +68,10 @@ def test_an_address_that_opens_content_opens_nothing_when_it_is_kept() -> None:
 @pytest.mark.parametrize(
     "address",
     [
-        "https://a.example/callbacks/id-1.SECRET_-x",
-        "https://a.example/base/callbacks/0a-b.SECRET_-x",
-        '"https:\\/\\/a.example\\/callbacks\\/id-1.SECRET_-x"',
-        "https://qr.example/?for=https%3A%2F%2Fa.example%2Fcallbacks%2Fid-1.SECRET_-x&size=9",
+        "https://a.example/callbacks/id-1?key=SECRET_-x",
+        "https://a.example/base/callbacks/0a-b?key=SECRET_-x",
+        '"https:\\/\\/a.example\\/callbacks\\/id-1?key=SECRET_-x"',
+        "https://qr.example/?for=https%3A%2F%2Fa.example%2Fcallbacks%2Fid-1%3Fkey%3DSECRET_-x&size=9",
     ],
 )
 def test_an_address_that_resumes_a_task_opens_nothing_when_it_is_kept(address: str) -> None:

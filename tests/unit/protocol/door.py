@@ -241,7 +241,8 @@ class Door:
     def request(self, verb: str, path: str, body: bytes = b"", *, query: str = "", **headers: str) -> Response:
         """Send any request; header names with underscores for hyphens."""
         sent = {name.replace("_", "-").lower(): value for name, value in (self.headers | headers).items()}
-        return handle(self.service, Request(verb, self.agent_url + path, query, sent, body))
+        path, _, asked = path.partition("?")
+        return handle(self.service, Request(verb, self.agent_url + path, query or asked, sent, body))
 
     def post(self, body: object, *, version: str | None = "1.0", **headers: str) -> Response:
         """Post JSON (or bytes as they are) to the JSON-RPC address."""

@@ -70,7 +70,7 @@ def test_it_opens_once() -> None:
     again, look = door.request("POST", path, b"{}"), door.request("GET", path)
 
     assert again.status == look.status == 404
-    assert again.body == look.body == door.request("POST", "/callbacks/never.made", b"{}").body
+    assert again.body == look.body == door.request("POST", "/callbacks/never?key=made", b"{}").body
 
 
 @pytest.mark.parametrize("body", [b"{", b"[]", b'"x"', b"\xff", b"[" * 500])
@@ -86,7 +86,7 @@ def test_what_is_no_object_is_refused_and_the_address_still_opens(body: bytes) -
 
 
 def test_a_person_who_comes_late_is_told_so() -> None:
-    page = Door().request("GET", "/callbacks/x.y", accept="text/html")
+    page = Door().request("GET", "/callbacks/x?key=y", accept="text/html")
 
     assert page.status == 404
     assert "no longer valid" in page.body
@@ -130,14 +130,14 @@ def posts_in(kept: list[Exchange]) -> list[tuple[object, object]]:
 def test_a_post_is_written_down_with_both_its_sides_and_without_what_opened_the_address() -> None:
     kept: list[Exchange] = []
     door, task, path = parked(kept.append)
-    grant_id, _, secret = path.rpartition("/")[2].partition(".")
+    grant_id, _, secret = path.rpartition("/")[2].partition("?key=")
 
-    door.request("POST", path, json.dumps({"by": "me", "at": f"https://x{path}"}).encode(), query="q", cookie="c")
+    door.request("POST", path, json.dumps({"by": "me", "at": f"https://x{path}"}).encode(), cookie="c")
 
     post = kept[-1]
     assert (post.kind, post.operation, post.task_id) == ("callback", "callback", task)
     assert (post.who, post.about) == ({"callback": grant_id}, {"agent": "tester"})
-    assert post.request["url"] == f"/callbacks/{grant_id}.(not kept)"
+    assert post.request["url"] == f"/callbacks/{grant_id}?key=(not kept)"
     assert json.loads(str(post.request["body"]))["by"] == "me"
     assert (post.answer["status"], post.answer["body"]) == (200, '{"status":"resumed"}')
     assert secret not in repr(post)
@@ -161,7 +161,7 @@ def test_who_has_no_address_leaves_nothing_in_the_record_of_a_task() -> None:
     door, _, path = parked(kept.append)
 
     door.request("POST", f"{path}x", b"{}")
-    door.request("POST", "/callbacks/never.made", b"{}")
+    door.request("POST", "/callbacks/never?key=made", b"{}")
 
     assert posts_in(kept) == []
 
