@@ -24,7 +24,7 @@ ACCESS_LOG = {
     "error": "$context.error.message",
     "integrationError": "$context.integrationErrorMessage",
 }
-"""Who asked for what and how it ended; nothing of a header, a body, or a query: a callback address has its key there."""
+"""Who asked for what and how it ended; nothing of a header, a body or a query, which holds a callback's key."""
 
 
 class FrontDoor(Construct):
