@@ -151,32 +151,37 @@ def _public_url(told: _Told, *, local: bool) -> str:
     return url.rstrip("/")
 
 
+_ISSUER_WANTED = (
+    "give -c issuer=https://..., -c audience=... and -c jwks_uri=https://... (where its keys are published)"
+)
+
+
 def _issuers(told: _Told, *, stage: str) -> str:
     """The trusted issuers as the JSON list that the api reads; `[]` is no authentication."""
-    issuer, audience = told.text("issuer", ""), told.text("audience", "")
+    issuer = {key: told.text(key, "") for key in ("issuer", "audience", "jwks_uri")}
+    given, missing = any(issuer.values()), [key for key, value in issuer.items() if not value]
     off = told.text("authentication", "")
     if off not in ("", NO_AUTHENTICATION):
         raise Refusal(f"authentication={off!r} is unknown; the only value is {NO_AUTHENTICATION!r}")
-    if off and (issuer or audience):
+    if off and given:
         raise Refusal(f"authentication={off} contradicts the issuer and audience that were given too")
-    if bool(issuer) != bool(audience):
-        raise Refusal(f"{'audience' if issuer else 'issuer'} is missing: give both -c issuer=... and -c audience=...")
-    if stage != LOCAL and not issuer and not off:
+    if given and missing:
+        raise Refusal(f"{missing[0]} is missing: {_ISSUER_WANTED}")
+    if stage != LOCAL and not given and not off:
         raise Refusal(
-            f"stage {stage!r} has no issuer, so anybody could use its agents: give -c issuer=https://... and "
-            f"-c audience=..., or say -c authentication={NO_AUTHENTICATION}"
+            f"stage {stage!r} has no issuer, so anybody could use its agents: {_ISSUER_WANTED}, or say "
+            f"-c authentication={NO_AUTHENTICATION}"
         )
-    return json.dumps([_issuer(told, issuer=issuer, audience=audience, local=stage == LOCAL)] if issuer else [])
+    _check_issuer(issuer, local=stage == LOCAL)
+    return json.dumps([issuer] if given else [])
 
 
-def _issuer(told: _Told, *, issuer: str, audience: str, local: bool) -> Mapping[str, str]:
-    """One issuer; in the clear only on one machine, because the keys that decide who is who are fetched there."""
-    jwks = told.text("jwks_uri", "")
+def _check_issuer(issuer: Mapping[str, str], *, local: bool) -> None:
+    """In the clear only on one machine, because the keys that decide who is who are fetched there."""
     schemes = "https?" if local else "https"
-    for key, url in (("issuer", issuer), ("jwks_uri", jwks)):
-        if url and not re.fullmatch(schemes + r"://\S+", url):
-            raise Refusal(f"{key}={url!r} should be an https address")
-    return {"issuer": issuer, "audience": audience, **({"jwks_uri": jwks} if jwks else {})}
+    for key in ("issuer", "jwks_uri"):
+        if issuer[key] and not re.fullmatch(schemes + r"://\S+", issuer[key]):
+            raise Refusal(f"{key}={issuer[key]!r} should be an https address")
 
 
 def _private_webhooks(told: _Told, *, stage: str) -> bool:

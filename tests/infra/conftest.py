@@ -19,6 +19,7 @@ PRODUCTION = {
     "stage": "prod",
     "issuer": "https://login.example.com/",
     "audience": "https://agents.example.com",
+    "jwks_uri": "https://login.example.com/keys",
     "alarm_topic_arn": "arn:aws:sns:eu-west-1:111122223333:on-call",
 }
 

@@ -12,7 +12,11 @@ from cdk.agents import Place, check_agents
 from cdk.context import Choices, Refusal, read
 
 ROOT = Path(__file__).resolve().parents[2]
-ISSUER = {"issuer": "https://login.example.com/", "audience": "https://agents.example.com"}
+ISSUER = {
+    "issuer": "https://login.example.com/",
+    "audience": "https://agents.example.com",
+    "jwks_uri": "https://login.example.com/keys",
+}
 
 
 def chosen(**context: str) -> Choices:
@@ -45,8 +49,8 @@ def test_a_local_run_needs_no_issuer() -> None:
 
 def test_a_stage_on_aws_without_an_issuer_is_refused() -> None:
     assert refusal(stage="prod") == (
-        "stage 'prod' has no issuer, so anybody could use its agents: give -c issuer=https://... and -c audience=..., "
-        "or say -c authentication=none-and-i-mean-it"
+        "stage 'prod' has no issuer, so anybody could use its agents: give -c issuer=https://..., -c audience=... and "
+        "-c jwks_uri=https://... (where its keys are published), or say -c authentication=none-and-i-mean-it"
     )
 
 
@@ -70,8 +74,17 @@ def test_an_issuer_needs_an_audience(given: str, missing: str) -> None:
     assert refusal(stage="prod", **{given: ISSUER[given]}).startswith(f"{missing} is missing")
 
 
+def test_an_issuer_whose_keys_nobody_could_fetch_is_refused() -> None:
+    told = refusal(stage="prod", issuer=ISSUER["issuer"], audience=ISSUER["audience"])
+
+    assert told == (
+        "jwks_uri is missing: give -c issuer=https://..., -c audience=... and -c jwks_uri=https://... (where its keys "
+        "are published)"
+    )
+
+
 def test_an_issuer_is_written_as_the_api_reads_it() -> None:
-    choices = chosen(stage="prod", jwks_uri="https://login.example.com/keys", **ISSUER)
+    choices = chosen(stage="prod", **ISSUER)
 
     assert choices.issuers == (
         '[{"issuer": "https://login.example.com/", "audience": "https://agents.example.com", '
