@@ -28,10 +28,16 @@ def validated(model: type[Model], wire: Mapping[str, Any]) -> Model:
 
 def invalid(error: ValidationError) -> InvalidParams:
     """The error that a caller gets: each wrong member, by its name on the wire."""
-    found = error.errors(include_url=False, include_input=False)[:_MOST_VIOLATIONS]
+    found = _apart(error.errors(include_url=False, include_input=False))[:_MOST_VIOLATIONS]
     violations = [FieldViolation(_name(detail["loc"]), _right(detail)) for detail in found]
     told = [f"{wrong.field}: {wrong.description}" if wrong.field else wrong.description for wrong in violations]
     return InvalidParams("; ".join(told), *violations)
+
+
+def _apart(found: list[ErrorDetails]) -> list[ErrorDetails]:
+    """The errors without those that only follow: an array whose elements are wrong is not too short as well."""
+    broken = {detail["loc"][:end] for detail in found for end in range(len(detail["loc"]))}
+    return [detail for detail in found if detail["type"] != "too_short" or detail["loc"] not in broken]
 
 
 def _name(location: Sequence[str | int]) -> str:

@@ -162,6 +162,14 @@ def test_wrong_members_are_named_as_they_are_on_the_wire_with_what_would_be_righ
     assert "message.parts: must have at least 1 element" in error["message"]
 
 
+def test_a_part_that_is_wrong_does_not_make_the_list_of_parts_too_short() -> None:
+    spoken = {"messageId": "1", "role": "ROLE_USER", "parts": [{"text": "a", "data": 1}]}
+
+    error = Door().error("SendMessage", {"message": spoken})
+
+    assert violations(error) == {"message.parts[0]": "a part holds exactly one of text, raw, url and data"}
+
+
 @pytest.mark.parametrize(
     "part",
     [
