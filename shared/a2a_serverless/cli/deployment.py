@@ -49,7 +49,9 @@ class Deployment:
         outputs = {output["OutputKey"]: output["OutputValue"] for output in found[0].get("Outputs", [])}
         missing = {"Table", "NudgesQueue", "TurnsQueue"} - outputs.keys()
         if missing:
-            raise Refusal(f"the stack {self.stack} has no output {', '.join(sorted(missing))}: it is none of this kit")
+            raise Refusal(
+                f"the stack {self.stack} has no output {', '.join(sorted(missing))}: it is no stack of this kit"
+            )
         return outputs
 
     def client(self, service: str) -> Any:

@@ -10,6 +10,11 @@ from a2a_serverless.cli.refusal import Refusal
 
 Command = Callable[[argparse.Namespace], int]
 
+REFUSED: Final = 2
+"""Exit status when a command did not do what it was told; why is on stderr."""
+
+_LONGEST_MINUTES: Final = 60 * 24 * 7
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit status."""
@@ -20,10 +25,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Refusal as refusal:
         print(refusal, file=sys.stderr)
         return REFUSED
-
-
-REFUSED: Final = 2
-"""Exit status when a command did not do what it was told; why is on stderr."""
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -43,8 +44,13 @@ def _add_token(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     )
     token.add_argument("--subject", required=True, help="whose token it is, such as alice")
     token.add_argument("--tenant", default="", help="the tenant of the subject")
-    token.add_argument("--scope", nargs="*", default=[], help="scopes, several with blanks between them")
-    token.add_argument("--actor", action="append", default=[], help="an agent it comes through, outermost first")
+    token.add_argument("--scope", nargs="*", default=[], help="scopes, separated by blanks")
+    token.add_argument(
+        "--actor",
+        action="append",
+        default=[],
+        help="an agent that acts for the subject; for a chain give several, the calling one first",
+    )
     token.add_argument("--minutes", type=_minutes, default=12 * 60, help="how long it is good for (default 720)")
     token.set_defaults(run=_token)
 
@@ -52,10 +58,12 @@ def _add_token(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
 def _add_lint_card(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     judge = commands.add_parser(
         "lint-card",
-        help="say what to better in an agent's card",
-        description="Say what to better in an agent's card. Exit status 0: nothing, 1: something, 2: no such agent.",
+        help="say what could be better in an agent's card",
+        description="Say what could be better in an agent's card. Exit status 0: nothing, 1: something, 2: no agent.",
     )
-    judge.add_argument("agent", metavar="AGENT", help="package.module:attribute; several with commas between them")
+    judge.add_argument(
+        "agent", metavar="AGENT", help="package.module:attribute, or several as name=package.module:attribute,..."
+    )
     judge.set_defaults(run=_lint_card)
 
 
@@ -81,13 +89,13 @@ def _add_operations(commands: "argparse._SubParsersAction[argparse.ArgumentParse
     back.add_argument("--queue", action="append", choices=("nudges", "turns"), help="only this one (default: both)")
     back.add_argument("--dry-run", action="store_true", help="say what would be done, and do nothing")
     back.set_defaults(run=_redrive)
-    keys = _operation(commands, "rotate-keys", "publish the next signing keys, to sign with in a day")
+    keys = _operation(commands, "rotate-keys", "publish the next signing keys, which sign a day later")
     keys.add_argument("--compromised", action="store_true", help="sign with them at once, and publish the old no more")
     keys.set_defaults(run=_rotate_keys)
     secret = _operation(commands, "webhook-secret", "issue a Standard Webhooks secret for the webhooks of a caller")
     secret.add_argument("--subject", required=True, help="whose webhooks: the subject of the caller's token")
     secret.add_argument("--tenant", default="", help="the tenant of the subject")
-    secret.add_argument("--revoke", action="store_true", help="take back all that were issued, and issue none")
+    secret.add_argument("--revoke", action="store_true", help="revoke all that were issued, and issue none")
     secret.set_defaults(run=_webhook_secret)
 
 
@@ -155,9 +163,6 @@ def _minutes(text: str) -> int:
     return int(text)
 
 
-_LONGEST_MINUTES: Final = 60 * 24 * 7
-
-
 def _token(told: argparse.Namespace) -> int:
     from a2a_serverless.local.clone import NoCloneError, repository_root
     from a2a_serverless.local.dev_issuer import DevIssuer
@@ -165,8 +170,7 @@ def _token(told: argparse.Namespace) -> int:
     try:
         issuer = DevIssuer.of(repository_root())
     except NoCloneError as refusal:
-        print(refusal, file=sys.stderr)
-        return 2
+        raise Refusal(str(refusal)) from None
     print(
         issuer.token(
             told.subject,
