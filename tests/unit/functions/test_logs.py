@@ -2,14 +2,19 @@
 
 import json
 import logging
+import subprocess
+import sys
+import threading
 import uuid
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from functions.logs import log_as
 
+ROOT = Path(__file__).parents[3]
 _OURS = ("a2a_serverless", "functions")
 
 
@@ -63,3 +68,39 @@ def test_an_exception_is_in_its_line_with_its_trace(hop: str, lines: Lines) -> N
     (line,) = lines()
     assert line["exception_name"] == "JSONDecodeError"
     assert line["exception"].startswith("Traceback")
+
+
+def test_the_level_is_the_one_that_lambda_was_told(hop: str, lines: Lines, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_LAMBDA_LOG_LEVEL", "ERROR")
+    log = log_as(hop)
+
+    log.warning("late")
+    log.error("lost")
+
+    assert [line["message"] for line in lines()] == ["lost"]
+
+
+def test_every_line_is_written_once_whoever_comes_first(hop: str, lines: Lines) -> None:
+    log = log_as(hop)
+    threads = [threading.Thread(target=log.info, args=(f"line {at}",)) for at in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert sorted(line["message"] for line in lines()) == [f"line {at}" for at in range(8)]
+
+
+def test_the_library_is_loaded_with_the_first_line() -> None:
+    program = """
+import sys
+from functions.logs import log_as
+log = log_as("api")
+assert not [name for name in sys.modules if name.startswith("aws_lambda_powertools")]
+log.info("hello")
+assert "aws_lambda_powertools" in sys.modules
+"""
+
+    ran = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+
+    assert json.loads(ran.stdout)["message"] == "hello"
