@@ -117,8 +117,8 @@ def _warm(places: Places, told: Mapping[str, str], rounds: int) -> list[Row]:
     with ExitStack() as stack:
         theirs = {kind: stack.enter_context(_side(_theirs(*kind), told)) for kind in _KINDS}
         ours = {kind: stack.enter_context(_side(_ours(places, *kind), told)) for kind in _KINDS}
-        memory, stored, posted = (_figures(theirs[kind], ours[kind], _KINDS[kind], rounds) for kind in _KINDS)
         calls = (theirs["serve", "table"].told(), ours["serve", "table"].told())
+        memory, stored, posted = (_figures(theirs[kind], ours[kind], _KINDS[kind], rounds) for kind in _KINDS)
     return [
         times("SendMessage answered by a message, no store", memory, "reply", fewer=None),
         times("SendMessage to a task, no store: of ours, what api does", memory, "send", fewer=15),
@@ -141,7 +141,7 @@ def _warm(places: Places, told: Mapping[str, str], rounds: int) -> list[Row]:
 
 _KINDS: Final[Mapping[tuple[str, ...], tuple[str, ...]]] = {
     ("serve", "memory"): ("reply", "send", "get", "get_without_history", "list", "card"),
-    ("serve", "table"): ("send", "whole", "get", "list"),
+    ("serve", "table"): ("get", "list", "send", "whole"),  # reads first: what is sent is the same owner's
     ("post",): ("post",),
 }
 
