@@ -105,13 +105,15 @@ class Fitting:
                 assert_never(event)
 
     def _task(self, task: Task) -> Task:
-        change = _Change(self, TaskKey(self._scope, task.id))
         if has_stored(every_part(task)):
             self._room -= cost(task.to_json())
-            task = in_task(task, change.part)
+            task = in_task(task, self._change(task).part)
         if sum(map(_guess, task.artifacts)) > LARGEST_ANSWER // 4:
-            task = self._with_smaller_artifacts(task, change)
+            task = self._with_smaller_artifacts(task, self._change(task))
         return task
+
+    def _change(self, task: Task) -> "_Change":
+        return _Change(self, TaskKey(self._scope, task.id))
 
     def _with_smaller_artifacts(self, task: Task, change: "_Change") -> Task:
         """Many small parts may be too much together; `fitted` leaves out messages, but never an artifact."""
