@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,7 +24,18 @@ except Exception as error:
     sys.exit(f"importing {module} failed: {type(error).__name__}: {error}")
 if not hasattr(found, attribute):
     sys.exit(f"module {module} ({found.__file__}) has no attribute {attribute}")
+from a2a_serverless import Agent, AgentCard
+agent = getattr(found, attribute)
+if not isinstance(agent, Agent):
+    what = f"the class {agent.__name__}" if isinstance(agent, type) else f"of type {type(agent).__name__}"
+    sys.exit(f"it is {what}, and should be an instance of a2a_serverless.Agent")
+if not isinstance(getattr(agent, "card", None), AgentCard):
+    sys.exit(f"its card is of type {type(getattr(agent, 'card', None)).__name__}, and should be an AgentCard")
 """
+
+IMPORT_SECONDS = 60.0
+"""How long an import may take here, where other things run beside it. AWS: an init that takes more than 10 seconds is
+begun anew, and its request waits."""
 
 
 class AgentError(Exception):
@@ -84,14 +96,25 @@ class ImportCheck:
         Raises:
             AgentError: one failed.
         """
-        said = {source: (process.communicate()[1], process.returncode) for source, process in self.processes.items()}
-        for source, (text, status) in said.items():
-            if status:
-                last = text.strip().splitlines()[-1:] or ["the import ended the process"]
-                raise AgentError(
-                    f"agent {source} was looked for in the functions' code ({_contents(self.code)}) and in the "
-                    f"packages of {sys.prefix}: {last[0]}"
-                )
+        until = time.monotonic() + IMPORT_SECONDS
+        said = {source: _said(process, until) for source, process in self.processes.items()}
+        if wrong := next(((source, text) for source, text in said.items() if text), None):
+            raise AgentError(
+                f"agent {wrong[0]} was looked for in the functions' code ({_contents(self.code)}) and in the "
+                f"packages of {sys.prefix}: {wrong[1]}"
+            )
+
+
+def _said(process: "subprocess.Popen[str]", until: float) -> str:
+    """What is wrong with the import; empty if nothing is."""
+    try:
+        text = process.communicate(timeout=max(0.0, until - time.monotonic()))[1]
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.communicate()
+        return f"its import takes more than {IMPORT_SECONDS:g} s; do slow things when a turn first needs them"
+    last = text.strip().splitlines()[-1:] or ["the import ended the process"]
+    return last[0] if process.returncode else ""
 
 
 def _importing(source: str, code: Path) -> "subprocess.Popen[str]":

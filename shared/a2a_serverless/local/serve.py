@@ -179,7 +179,7 @@ def _say_ready(folder: RunFolder, ready: Mapping[str, object]) -> None:
 
 def _number(env: Mapping[str, str], name: str, default: int, *, least: int = 0) -> int:
     value = env.get(name) or str(default)
-    if not value.isdecimal() or int(value) < least:
+    if not (value.isascii() and value.isdecimal()) or int(value) < least:
         raise SettingError(f"{name}={value} is no number of {least} or more")
     return int(value)
 

@@ -75,3 +75,14 @@ def test_state_of_another_emulator_is_refused_by_name(tmp_path: Path) -> None:
 
     with pytest.raises(StackFailedError, match="written by ministack 1, but this is ministack 2"):
         StateFile(tmp_path, written_by="ministack 2")
+
+
+def test_where_no_state_can_be_kept_it_is_said_in_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("not a folder")
+    (tmp_path / "taken" / "state.sqlite").mkdir(parents=True)
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "state.sqlite").write_text("this is no database of SQLite, but somebody's notes" * 100)
+
+    for name in ("file", "file/below", "taken", "other"):
+        with pytest.raises(StackFailedError, match=f"no state can be kept in STATE_DIR={tmp_path / name}: "):
+            StateFile(tmp_path / name, written_by="test")

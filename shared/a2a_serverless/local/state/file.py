@@ -37,27 +37,12 @@ class StateFile:
         """Open the file in `folder` and hold it; `written_by` names the emulator whose state it is.
 
         Raises:
-            StackFailedError: another stack holds it, or another emulator wrote it.
+            StackFailedError: another stack holds it, another emulator wrote it, or no state can be kept there.
         """
         self.folder = folder
-        folder.mkdir(parents=True, exist_ok=True)
         self._lock = threading.RLock()
         self._batch: ContextVar[list[Write] | None] = ContextVar("batch", default=None)
-        self._database = sqlite3.connect(
-            folder / "state.sqlite", check_same_thread=False, isolation_level=None, timeout=0.2
-        )
-        try:
-            # Exclusive: a second stack on the same state would tear it apart.
-            for pragma in ("locking_mode=EXCLUSIVE", "journal_mode=WAL", "synchronous=NORMAL"):
-                self._database.execute(f"PRAGMA {pragma}").fetchone()
-            self._database.execute("BEGIN EXCLUSIVE")
-            self._database.execute("COMMIT")
-            self._database.executescript(_SCHEMA)
-        except sqlite3.OperationalError as error:
-            self._database.close()
-            raise StackFailedError(
-                f"the state in {folder} is in use by another stack: give each its own STATE_DIR ({error})"
-            ) from error
+        self._database = _opened(folder)
         self._require(folder, written_by)
 
     def _require(self, folder: Path, written_by: str) -> None:
@@ -124,3 +109,31 @@ class StateFile:
         """Let go of the file."""
         with self._lock:
             self._database.close()
+
+
+def _opened(folder: Path) -> sqlite3.Connection:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        database = sqlite3.connect(folder / "state.sqlite", check_same_thread=False, isolation_level=None, timeout=0.2)
+    except (OSError, sqlite3.Error) as error:
+        raise _cannot_keep(folder, error) from error
+    try:
+        # Exclusive: a second stack on the same state would tear it apart.
+        for pragma in ("locking_mode=EXCLUSIVE", "journal_mode=WAL", "synchronous=NORMAL"):
+            database.execute(f"PRAGMA {pragma}").fetchone()
+        database.execute("BEGIN EXCLUSIVE")
+        database.execute("COMMIT")
+        database.executescript(_SCHEMA)
+    except sqlite3.Error as error:
+        database.close()
+        raise _cannot_keep(folder, error) from error
+    return database
+
+
+def _cannot_keep(folder: Path, error: OSError | sqlite3.Error) -> StackFailedError:
+    if isinstance(error, sqlite3.Error) and "locked" in str(error):
+        return StackFailedError(
+            f"the state in {folder} is in use by another stack: give each its own STATE_DIR ({error})"
+        )
+    reason = error.strerror if isinstance(error, OSError) else error
+    return StackFailedError(f"no state can be kept in STATE_DIR={folder}: {reason}; give a folder that can be written")
