@@ -8,12 +8,11 @@ from datetime import datetime, timedelta
 from functools import cache
 from typing import Final
 
-from a2a_serverless.aws.signing_keys import KeyMaker, KeyTable, SigningAlgorithm, StoredKey
+from a2a_serverless.aws.signing_keys import ALGORITHMS, KeyMaker, KeyTable, SigningAlgorithm, StoredKey
 from a2a_serverless.webhook.keys import Algorithm, PublicKey, next_first_use
 from functions import wiring
 
 RENEW_AFTER: Final = timedelta(days=90)
-_ALGORITHMS: Final[tuple[SigningAlgorithm, ...]] = ("ES256", "RS256")
 
 
 @cache
@@ -48,7 +47,7 @@ def published() -> tuple[PublicKey, ...]:
 def kept_fresh(now: datetime) -> tuple[StoredKey, ...]:
     """All keys, with a new one for each algorithm that has none or whose newest has signed for 90 days."""
     keys = key_table().keys()
-    made = tuple(_make(algorithm, keys, now) for algorithm in _ALGORITHMS if _is_due(algorithm, keys, now))
+    made = tuple(_make(algorithm, keys, now) for algorithm in ALGORITHMS if _is_due(algorithm, keys, now))
     return keys + made
 
 

@@ -1,6 +1,7 @@
-"""Asking an address whether it wants webhooks before it is registered, where the deployment chose so.
+"""Webhook addresses before they are registered: checked, and asked whether they want webhooks where the deployment says
+so.
 
-A deployment that did not pays nothing for it: the dialler is imported when the first address is to be asked.
+One that does not pays nothing for it: the dialler is imported when the first address is to be asked.
 """
 
 from collections.abc import Callable
@@ -26,9 +27,9 @@ def asked_by(how: str) -> Callable[[str], None]:
     """What asks by `token` or by `options`; nobody is asked by anything else."""
     match how:
         case "token":
-            return lambda url: _insist(_by_token(_checked(url)))
+            return lambda url: _insist(_by_token(checked(url)))
         case "options":
-            return lambda url: _insist(_by_options(_checked(url)))
+            return lambda url: _insist(_by_options(checked(url)))
         case _:
             return everybody_wants
 
@@ -53,7 +54,12 @@ def _insist(consent: "Consent") -> None:
         raise InvalidParams.of("url", consent.wanted)
 
 
-def _checked(text: str) -> WebhookUrl:
+def checked(text: str) -> WebhookUrl:
+    """The address, by the registration grammar.
+
+    Raises:
+        InvalidParams: it is none that may be registered.
+    """
     url = check_url(text, wiring.webhook_policy())
     if isinstance(url, Refused):
         raise InvalidParams.of(url.field, url.wanted)

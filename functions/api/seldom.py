@@ -9,11 +9,8 @@ from a2a_serverless.aws.callback_table import CallbackTable
 from a2a_serverless.aws.queues import SqsNudges
 from a2a_serverless.aws.sealing import KmsSealer
 from a2a_serverless.aws.webhook_hosts import HostTable
-from a2a_serverless.core.registration import Refused
-from a2a_serverless.errors import InvalidParams
 from a2a_serverless.protocol.callback_door import CallbackDoor
 from a2a_serverless.webhook.keys import PublicKey, jwks_document
-from a2a_serverless.webhook.url import check_url
 from functions import signing, wiring
 from functions.api import card_signing, owners
 
@@ -70,15 +67,13 @@ def checked_url(text: str) -> str:
     Raises:
         InvalidParams: it is none that may be registered.
     """
-    url = check_url(text, wiring.webhook_policy())
-    if isinstance(url, Refused):
-        raise InvalidParams.of(url.field, url.wanted)
-    return url.text
+    return owners.checked(text).text
 
 
 def push_jwks() -> bytes:
-    """The published keys. Read again every minute, since a key is announced a day before its first use; only the
-    very first key is used at once, so that a deployment without any looks each time.
+    """The published keys, as of a minute ago at most: a key is announced a day before its first use.
+
+    Only the very first is used at once, so a deployment that has none yet looks each time.
     """
     minute = int(time.monotonic()) // _JWKS_SECONDS
     return jwks_document(_keys_of(minute) or signing.published(), now=wiring.clock())

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from a2a_serverless.aws.items import Attribute, Item, binary, bytes_in, text, text_in
 from a2a_serverless.aws.settings import CARD_CONTEXT, PARTITION_KEY, SORT_KEY
 from a2a_serverless.aws.spki import jwk_members
-from a2a_serverless.aws.table import Condition, Refused, Table
+from a2a_serverless.aws.table import NOT_THERE, Refused, Table
 from a2a_serverless.types import JsonObject, compact_json
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class CardKeys:
         )
         item = {**_WHERE, "jwk": text(compact_json(made.public_jwk)), "wrapped": binary(made.wrapped)}
         try:
-            self._table.put(item, only_if=Condition(f"attribute_not_exists({PARTITION_KEY})", {}))
+            self._table.put(item, only_if=NOT_THERE)
         except Refused as refused:
             return _key(refused.stored)
         return made

@@ -17,7 +17,7 @@ from a2a_serverless.aws.bucket import Bucket
 from a2a_serverless.aws.items import Item, binary, bytes_in, text, text_in, ttl
 from a2a_serverless.aws.keys import encoded, fits
 from a2a_serverless.aws.settings import EVIDENCE_PREFIX, PARTITION_KEY, SORT_KEY, TTL_ATTRIBUTE
-from a2a_serverless.aws.table import Condition, Question, Refused, Table
+from a2a_serverless.aws.table import NOT_THERE, Condition, Question, Refused, Table
 from a2a_serverless.types import timestamp_text
 
 EVIDENCE: Final = "EVIDENCE#"
@@ -49,7 +49,7 @@ class EvidenceTable:
             item["kept"] = text(f"{EVIDENCE_PREFIX}{encoded(exchange.task_id)}/{name}")
             self._bucket.put(item["kept"]["S"], body)
         with suppress(Refused):  # its name is its own: its answer was lost, and botocore sent it again
-            self._table.put(item, only_if=Condition(f"attribute_not_exists({PARTITION_KEY})", {}))
+            self._table.put(item, only_if=NOT_THERE)
 
     def of_task(self, task_id: str, *, now: datetime) -> Iterator[Mapping[str, Any]]:
         """The exchanges of a task as JSON objects, oldest first."""

@@ -37,7 +37,7 @@ from a2a_serverless.aws.settings import (
     WEBHOOK_INDEX,
     WEBHOOK_INDEX_PARTITION,
 )
-from a2a_serverless.aws.table import Condition, Question, Refused, Table
+from a2a_serverless.aws.table import Condition, Question, Refused, Table, beginning_with
 from a2a_serverless.core.delivery_state import DeliveryState
 from a2a_serverless.core.push import PushConfig, WireVersion
 from a2a_serverless.errors import Conflict
@@ -89,7 +89,7 @@ class PushTable:
 
     def configs(self, key: TaskKey) -> tuple[PushConfig, ...]:
         """All configs of a task, oldest first."""
-        found = [_config(item) for item in self._table.all(_beginning_with(key, PUSH))]
+        found = [_config(item) for item in self._table.all(beginning_with(task_text(key), PUSH))]
         return tuple(sorted(found, key=lambda config: (config.created_at, config.id)))
 
     def tasks_with(self, task_id: str) -> tuple[TaskKey, ...]:
@@ -151,7 +151,7 @@ class PushTable:
         """The newest lines of the delivery log of a config, oldest first."""
         if not _may_exist(key, config_id):
             return ()
-        newest_first = replace(_beginning_with(key, f"{LOG}{config_id}#"), backwards=True)
+        newest_first = replace(beginning_with(task_text(key), f"{LOG}{config_id}#"), backwards=True)
         lines = list(islice(self._table.all(newest_first), limit))
         return tuple(attempt_of(text_in(item, "line")) for item in reversed(lines))
 
@@ -177,14 +177,6 @@ def _delivery(item: Item) -> DeliveryState:
     if told:
         return delivery_of(told, generation=generation)
     return DeliveryState(generation=generation, plain_json=text_in(item, "wire") == WireVersion.V0_3)
-
-
-def _beginning_with(key: TaskKey, prefix: str) -> Question:
-    where = Condition(
-        f"{PARTITION_KEY} = :task AND begins_with({SORT_KEY}, :prefix)",
-        {":task": text(task_text(key)), ":prefix": text(prefix)},
-    )
-    return Question(where=where)
 
 
 def _may_exist(key: TaskKey, config_id: str) -> bool:

@@ -28,7 +28,7 @@ from a2a_serverless.aws.items import (
 )
 from a2a_serverless.aws.settings import PARTITION_KEY, SIGNING_CONTEXT, SORT_KEY
 from a2a_serverless.aws.spki import jwk_members
-from a2a_serverless.aws.table import Condition, Question, Refused, Table
+from a2a_serverless.aws.table import NOT_THERE, Condition, Refused, Table, beginning_with
 from a2a_serverless.types import compact_json
 
 if TYPE_CHECKING:
@@ -38,6 +38,9 @@ KEYS: Final = "KEYS"
 SIGN: Final = "SIGN#"
 
 SigningAlgorithm = Literal["ES256", "RS256"]
+ALGORITHMS: Final[tuple[SigningAlgorithm, ...]] = get_args(SigningAlgorithm)
+"""A deployment has keys for each of them."""
+
 _SPECS: Final[dict[SigningAlgorithm, Literal["ECC_NIST_P256", "RSA_2048"]]] = {
     "ES256": "ECC_NIST_P256",
     "RS256": "RSA_2048",
@@ -53,7 +56,7 @@ class StoredKey:
     """Derived from the public key, so never used again for another."""
     algorithm: SigningAlgorithm
     number: int
-    """The how-manieth of its algorithm, from 1."""
+    """Counts the keys of its algorithm, from 1."""
     members: dict[str, str]
     """The JWK's own members: kty, and crv, x, y or n, e."""
     first_use: datetime
@@ -70,15 +73,12 @@ class KeyTable:
 
     def keys(self) -> tuple[StoredKey, ...]:
         """All keys, past and to come, by algorithm and age: one read."""
-        where = Condition(
-            f"{PARTITION_KEY} = :keys AND begins_with({SORT_KEY}, :sign)", {":keys": text(KEYS), ":sign": text(SIGN)}
-        )
-        return tuple(_key(item) for item in self._table.all(Question(where=where)))
+        return tuple(_key(item) for item in self._table.all(beginning_with(KEYS, SIGN)))
 
     def add(self, key: StoredKey) -> StoredKey:
         """Keep a key, unless somebody else made one of this number: then that one is the answer."""
         try:
-            self._table.put(_item(key), only_if=Condition(f"attribute_not_exists({PARTITION_KEY})", {}))
+            self._table.put(_item(key), only_if=NOT_THERE)
         except Refused as refused:
             return _key(refused.stored)
         return key
@@ -159,5 +159,4 @@ def _key(item: Item) -> StoredKey:
 
 
 def _algorithm(name: str) -> SigningAlgorithm:
-    known: tuple[SigningAlgorithm, ...] = get_args(SigningAlgorithm)
-    return next(algorithm for algorithm in known if algorithm == name)
+    return next(algorithm for algorithm in ALGORITHMS if algorithm == name)

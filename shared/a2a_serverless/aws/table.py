@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from botocore.exceptions import ClientError
 
-from a2a_serverless.aws.items import Attribute, Item
+from a2a_serverless.aws.items import Attribute, Item, text
 from a2a_serverless.aws.settings import PARTITION_KEY, SORT_KEY
 
 if TYPE_CHECKING:
@@ -34,6 +34,10 @@ class Condition:
     values: Mapping[str, Attribute]
 
 
+NOT_THERE: Final = Condition(f"attribute_not_exists({PARTITION_KEY})", {})
+"""There is no such item."""
+
+
 class Refused(Exception):
     """The condition of a write was not met. `stored` is the item that did not meet it, empty if there is none."""
 
@@ -53,6 +57,15 @@ class Question:
     index: str = ""
     backwards: bool = False
     keys_only: bool = False
+
+
+def beginning_with(partition: str, prefix: str) -> Question:
+    """The items of one partition whose sort keys begin so."""
+    where = Condition(
+        f"{PARTITION_KEY} = :partition AND begins_with({SORT_KEY}, :prefix)",
+        {":partition": text(partition), ":prefix": text(prefix)},
+    )
+    return Question(where=where)
 
 
 @dataclass(frozen=True, slots=True)

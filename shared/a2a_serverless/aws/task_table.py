@@ -42,7 +42,7 @@ from a2a_serverless.aws.settings import (
     TTL_ATTRIBUTE,
     VERSION,
 )
-from a2a_serverless.aws.table import Condition, Question, Refused, Table
+from a2a_serverless.aws.table import NOT_THERE, Condition, Question, Refused, Table
 from a2a_serverless.core.head import Change, Head, Record
 from a2a_serverless.core.journal import Entry, StatusChanged
 from a2a_serverless.core.large_parts import digest_of, moved_out
@@ -103,9 +103,8 @@ class TaskTable:
         self._seal(plan)
         mark = self._mark()
         item = {**head_codec.new_item(plan.head, plan.written), WRITER: text(mark)}
-        not_there = Condition(f"attribute_not_exists({PARTITION_KEY})", {})
         try:
-            self._table.put(item, only_if=not_there)
+            self._table.put(item, only_if=NOT_THERE)
         except Refused as refused:
             if not _was_ours(refused, mark):
                 raise Conflict(f"task {plan.head.key.task_id} exists") from refused

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from a2a_serverless.aws.items import Attribute, Item, binary, bytes_in, milliseconds, number, number_in, text, text_in
 from a2a_serverless.aws.keys import encoded
 from a2a_serverless.aws.settings import PARTITION_KEY, SECRET_CONTEXT, SORT_KEY
-from a2a_serverless.aws.table import Condition, Question, Table
+from a2a_serverless.aws.table import Table, beginning_with
 from a2a_serverless.types import Owner
 
 if TYPE_CHECKING:
@@ -70,11 +70,7 @@ class WebhookSecrets:
         return len(kept)
 
     def _kept(self, owner: Owner) -> list[_Kept]:
-        where = Condition(
-            f"{PARTITION_KEY} = :owner AND begins_with({SORT_KEY}, :whsec)",
-            {":owner": text(_partition(owner)), ":whsec": text(_WHSEC)},
-        )
-        return [_read(owner, item) for item in self._table.all(Question(where=where))]
+        return [_read(owner, item) for item in self._table.all(beginning_with(_partition(owner), _WHSEC))]
 
     def _opened(self, owner: Owner, kept: _Kept) -> str:
         answer = self._client.decrypt(

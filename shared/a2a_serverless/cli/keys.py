@@ -4,13 +4,12 @@ import argparse
 from datetime import datetime
 from typing import Final
 
-from a2a_serverless.aws.signing_keys import KeyMaker, KeyTable, SigningAlgorithm, StoredKey
+from a2a_serverless.aws.signing_keys import ALGORITHMS, KeyMaker, KeyTable, StoredKey
 from a2a_serverless.cli import deployment, printed
 from a2a_serverless.cli.deployment import in_words
 from a2a_serverless.types import JsonObject, timestamp_text
 from a2a_serverless.webhook.keys import PUBLISH_BEFORE
 
-ALGORITHMS: Final[tuple[SigningAlgorithm, ...]] = ("ES256", "RS256")
 _HEADER: Final = ("key", "algorithm", "signs from")
 
 
