@@ -91,6 +91,10 @@ class Api(Construct):
                 **rules(host.choices),
             },
         )
+        self._allow(tasks, sealing)
+        self._serve_at(front_door)
+
+    def _allow(self, tasks: Tasks, sealing: Sealing) -> None:
         may = self.function.may
         may(
             "dynamodb:GetItem",
@@ -106,6 +110,9 @@ class Api(Construct):
         tasks.allow_keeping_evidence(self.function)
         sealing.allow_sealing_secrets(self.function)
         sealing.allow_signing_cards(self.function)
+
+    def _serve_at(self, front_door: FrontDoor) -> None:
+        """Every request goes to the one function, which knows the routes."""
         route = aws_apigatewayv2.HttpRoute(
             self,
             "Everything",

@@ -24,12 +24,11 @@ from a2a_serverless.aws.task_table import TaskTable
 from a2a_serverless.aws.webhook_secrets import WebhookSecrets
 from a2a_serverless.cli.refusal import Refusal
 from a2a_serverless.errors import A2AError
+from a2a_serverless.local.account import ACCESS_KEY, REGION
 from a2a_serverless.local.clone import NoCloneError, announced, repository_root
 
 LOCAL_STACK: Final = "A2aServerless"
 """The name under which `local.deploy` deploys: that of the template."""
-_LOCAL_REGION: Final = "us-east-1"
-_LOCAL_KEY: Final = "test"
 
 Say = Callable[[str], None]
 
@@ -58,8 +57,8 @@ class Deployment:
         """A client of a service: as whoever the environment says, or as the root of the embedded AWS."""
         local: dict[str, Any] = {}
         if self.endpoint:
-            keys = {"aws_access_key_id": _LOCAL_KEY, "aws_secret_access_key": _LOCAL_KEY}
-            local = {"endpoint_url": self.endpoint, "region_name": _LOCAL_REGION, **keys}
+            keys = {"aws_access_key_id": ACCESS_KEY, "aws_secret_access_key": ACCESS_KEY}
+            local = {"endpoint_url": self.endpoint, "region_name": REGION, **keys}
         config = Config(retries={"mode": "standard", "total_max_attempts": 3}, connect_timeout=5, read_timeout=30)
         return boto3.client(service, config=config, **local)  # type: ignore[call-overload]  # services by name
 

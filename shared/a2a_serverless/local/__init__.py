@@ -6,5 +6,5 @@ Two ways in: the command `python -m a2a_serverless.local.serve` (see there for i
 Parts, outermost first: `stack` (a serve process for tests), `serve` (the command), `running` (serve, deploy, announce),
 `assembly` (cached synth, fresh code), `deploy` (an assembly into an endpoint), `front_door` (the public port),
 `engine` (ministack in this process), `patches` (where ministack differs from AWS), `worker` and `lambda_process`
-(both sides of a function's process), `agents`, `ports`, `clone`, `control`.
+(both sides of a function's process), `agents`, `account`, `ports`, `clone`, `control`.
 """

@@ -16,6 +16,7 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
+from a2a_serverless.local.account import ACCESS_KEY, ACCOUNT, REGION
 from a2a_serverless.local.assembly import stack_name
 from a2a_serverless.local.failure import StackFailedError
 
@@ -47,6 +48,11 @@ class Endpoint:
             aws_secret_access_key=self.access_key,
             config=config,
         )
+
+
+def embedded(url: str) -> Endpoint:
+    """The embedded AWS at this address, as its account's root."""
+    return Endpoint(url=url, region=REGION, account=ACCOUNT, access_key=ACCESS_KEY)
 
 
 @dataclass(frozen=True)

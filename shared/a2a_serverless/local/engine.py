@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from a2a_serverless.local.account import ACCESS_KEY, ACCOUNT, REGION
 from a2a_serverless.local.control import with_control
 from a2a_serverless.local.front_door import App, FrontDoor, Receive, Scope, Send
 from a2a_serverless.local.patches import Patched, PatchSettings, apply
@@ -21,11 +22,6 @@ from a2a_serverless.local.patches.target import require_expected_version
 from a2a_serverless.local.ports import LOOPBACK, port_of
 from a2a_serverless.local.state import KeptState, StateFile
 from a2a_serverless.local.worker import Config, Host
-
-REGION = "us-east-1"
-ACCOUNT = "000000000000"
-ACCESS_KEY = "test"
-"""The key of the embedded account's root; every other key is checked when IAM is enforced."""
 
 
 @dataclass(frozen=True)

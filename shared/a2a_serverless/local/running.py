@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from a2a_serverless.local.assembly import Progress
-from a2a_serverless.local.deploy import Deployed, Endpoint, deploy
-from a2a_serverless.local.engine import ACCESS_KEY, ACCOUNT, REGION, Engine
+from a2a_serverless.local.deploy import Deployed, deploy, embedded
+from a2a_serverless.local.engine import Engine
 from a2a_serverless.local.failure import StackFailedError
 from a2a_serverless.local.patches.lambda_ import Workers
 
@@ -72,7 +72,7 @@ def run(engine: Engine, plan: Plan, sockets: list[socket.socket], *, progress: P
 def _bring_up(engine: Engine, plan: Plan, ending: _Ending, progress: Progress) -> None:
     engine.started.wait()
     try:
-        deployed = deploy(plan.assembly, endpoint_of(engine), parameters=plan.parameters)
+        deployed = deploy(plan.assembly, embedded(engine.endpoint), parameters=plan.parameters)
         engine.deployed()
         engine.front_door.open(_api_id(deployed))
         _check_answer(plan, progress)
@@ -85,11 +85,6 @@ def _bring_up(engine: Engine, plan: Plan, ending: _Ending, progress: Progress) -
         plan.ready()
         with contextlib.suppress(Exception):  # warming is a favour
             engine.patched.workers.warm_sources()
-
-
-def endpoint_of(engine: Engine) -> Endpoint:
-    """The engine as a place to deploy to."""
-    return Endpoint(url=engine.endpoint, region=REGION, account=ACCOUNT, access_key=ACCESS_KEY)
 
 
 def _api_id(deployed: Deployed) -> str:

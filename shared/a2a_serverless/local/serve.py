@@ -26,6 +26,7 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from a2a_serverless.local.agents import DEFAULT, Agent, AgentError, ImportCheck, parse, spelled
 from a2a_serverless.local.assembly import SynthError, assembly, stage_code
@@ -34,6 +35,9 @@ from a2a_serverless.local.dev_issuer import DevIssuer
 from a2a_serverless.local.failure import StackFailedError
 from a2a_serverless.local.ports import LOOPBACK, PortTakenError, listen, port_of
 from a2a_serverless.local.state import StateFile, open_state
+
+if TYPE_CHECKING:
+    from a2a_serverless.local.engine import EngineSettings
 
 EXIT_REFUSED = 2
 """Exit status when something was given that cannot be served."""
@@ -131,36 +135,42 @@ def _serve(settings: Settings, closing: ExitStack) -> None:
     check = ImportCheck.begin(settings.agents, stage_code(root, folder.tmp / "staged", settings.agent_source))
 
     # Late: ministack and boto3 take a second to import, while the agents are imported beside it.
-    from a2a_serverless.local.engine import EngineSettings, prepare
+    from a2a_serverless.local.engine import prepare
     from a2a_serverless.local.running import Plan, run
 
-    engine = prepare(
-        EngineSettings(
-            tmp=folder.tmp,
-            logs=folder.logs,
-            strict_iam=settings.strict_iam,
-            workers_per_function=settings.workers,
-            overlay=settings.overlay,
-            hidden_paths=(str(root), str(root / "shared")),
-            log_level=settings.log_level,
-        ),
-        aws,
-        public,
-        state=state,
-    )
+    engine = prepare(_engine_settings(settings, root, folder), aws, public, state=state)
     check.finish()
     prepared = settings.assembly or assembly(
         root, folder.tmp / "assembly", agent_source=settings.agent_source, progress=progress
     )
     url = f"http://{LOOPBACK}:{port_of(public)}"
     progress(f"the logs of the hops: {folder.logs}/<hop>.log")
-    issuers = DevIssuer.of(root).trusted() if settings.dev_auth else []
-    parameters = {"PublicUrl": url, "Agents": spelled(settings.agents), "Issuers": json.dumps(issuers)}
     if not settings.dev_auth:
         progress("no authentication: every caller is the same anonymous owner (AUTH=dev asks for tokens)")
     ready = {"url": url, "aws_endpoint": engine.endpoint, "agents": [agent.name for agent in settings.agents]}
+    parameters = _parameters(settings, root, url)
     plan = Plan(prepared, parameters, logs=folder.logs, ready=lambda: _say_ready(folder, ready))
     run(engine, plan, [public, aws], progress=progress)
+
+
+def _engine_settings(settings: Settings, root: Path, folder: RunFolder) -> "EngineSettings":
+    from a2a_serverless.local.engine import EngineSettings
+
+    return EngineSettings(
+        tmp=folder.tmp,
+        logs=folder.logs,
+        strict_iam=settings.strict_iam,
+        workers_per_function=settings.workers,
+        overlay=settings.overlay,
+        hidden_paths=(str(root), str(root / "shared")),
+        log_level=settings.log_level,
+    )
+
+
+def _parameters(settings: Settings, root: Path, url: str) -> dict[str, str]:
+    """Those of the stack."""
+    issuers = DevIssuer.of(root).trusted() if settings.dev_auth else []
+    return {"PublicUrl": url, "Agents": spelled(settings.agents), "Issuers": json.dumps(issuers)}
 
 
 def _listen_for_aws(settings: Settings, state: "StateFile | None") -> socket.socket:

@@ -27,7 +27,7 @@ from a2a_serverless.local.agents import DEFAULT
 from a2a_serverless.local.assembly import assembly, stack_name
 from a2a_serverless.local.clone import edited_folder, repository_root
 from a2a_serverless.local.control import DEPLOYED, WORKERS
-from a2a_serverless.local.deploy import Deployed, Endpoint, deploy
+from a2a_serverless.local.deploy import Deployed, Endpoint, deploy, embedded
 from a2a_serverless.local.failure import StackFailedError
 from a2a_serverless.local.serve import STOP_WITH_STDIN
 
@@ -166,7 +166,7 @@ class LocalStack:
     @property
     def endpoint(self) -> Endpoint:
         """The embedded AWS as a place to deploy to."""
-        return Endpoint(url=self.aws_endpoint, region="us-east-1", account="000000000000", access_key="test")
+        return embedded(self.aws_endpoint)
 
     def client(self, service: str) -> Any:
         """A boto3 client of the embedded AWS, as the account's root; it ends with the stack."""

@@ -11,6 +11,7 @@ import logging
 import os
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from a2a_serverless.local.patches.lambda_ import PAYLOAD_LIMIT
@@ -28,6 +29,30 @@ REQUEST_LIMIT = 10 * 1024 * 1024
 Response = tuple[int, dict[str, Any], bytes]
 
 
+@dataclass(frozen=True)
+class Asked:
+    """One request to an HTTP API, as ministack hands it on."""
+
+    region: str
+    account: str
+    api_id: str
+    stage: str
+    route_key: str
+    method: str
+    path: str
+    path_params: Mapping[str, str]
+    raw_query: str
+    query: Mapping[str, list[str]] | None
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def source(self) -> str:
+        """The ARN by which a function's policy knows the route."""
+        where = f"{self.region}:{self.account}:{self.api_id}"
+        return f"arn:aws:execute-api:{where}/{self.stage}/{self.route_key.replace(' ', '')}"
+
+
 def patch(gate: RoleGate) -> None:
     """Invoke functions with our event, if their policy lets the API, and shape what comes back as API Gateway does."""
     gateway = module("services.apigateway")
@@ -35,7 +60,6 @@ def patch(gate: RoleGate) -> None:
     expect(functions, "_execute_function_with_config_scope", signature="func, event")
     expect(functions, "_get_func_record_for_ref_in_scope", signature="function_ref, account_id, region")
     expect(gateway, "_extract_lambda_ref_from_integration_uri", signature="uri")
-    run = module("core.concurrency").run_reentrant
 
     async def invoke(  # noqa: PLR0917 (the shape of ministack's function)
         integration: Mapping[str, Any],
@@ -56,44 +80,68 @@ def patch(gate: RoleGate) -> None:
     ) -> Response:
         if any(value for value in authorizers.values()):
             return _message(500, "authorizers are not served locally: the kit authenticates in its api function")
-        reference = gateway._extract_lambda_ref_from_integration_uri(integration.get("integrationUri", ""))
-        function, config, _ = functions._get_func_record_for_ref_in_scope(
-            reference, account_id=owner_account_id, region=owner_region
+        asked = Asked(
+            region=owner_region,
+            account=owner_account_id,
+            api_id=api_id,
+            stage=stage,
+            route_key=route_key,
+            method=method.upper(),
+            path=path,
+            path_params=path_params or {},
+            raw_query=raw_query_string or "",
+            query=query_params,
+            headers=headers,
+            body=body,
         )
-        if function is None or config is None:
-            return _message(500, "Internal Server Error")
-        source = f"arn:aws:execute-api:{owner_region}:{owner_account_id}:{api_id}/{stage}/{route_key.replace(' ', '')}"
-        arn, policy = config["FunctionArn"], function.get("policy")
-        if not gate.admits("apigateway.amazonaws.com", policy, "lambda:InvokeFunction", arn, source=source):
-            _log.error("%s has no permission that lets %s invoke it", arn, source)
-            return _message(500, "Internal Server Error")
-        event = {
-            "version": "2.0",
-            "routeKey": route_key,
-            "rawPath": path,
-            "rawQueryString": raw_query_string or "",
-            **_headers_and_cookies(headers),
-            **_query(query_params),
-            "requestContext": {
-                "accountId": owner_account_id,
-                "apiId": api_id,
-                "domainName": f"{api_id}.execute-api.{owner_region}.amazonaws.com",
-                "domainPrefix": api_id,
-                **_request_context(headers, method=method.upper(), path=path),
-                "routeKey": route_key,
-                "stage": stage,
-            },
-            **({"pathParameters": dict(path_params)} if path_params else {}),
-            **_body(body, headers.get("content-type")),
-        }
-        if len(body) > REQUEST_LIMIT or len(json.dumps(event)) > PAYLOAD_LIMIT:
-            return _message(413, "Request Entity Too Large")
-        record = functions._execution_record_for_config(function, config)
-        call = run(functions._execute_function_with_config_scope, record, event, thread_name="http-api")
-        return await within_limit(call)
+        reference = gateway._extract_lambda_ref_from_integration_uri(integration.get("integrationUri", ""))
+        return await _answered(asked, reference, gate)
 
     replace(gateway, "_invoke_lambda_proxy", invoke, signature=_INVOKE)
     _let_routes_answer_options(gateway)
+
+
+async def _answered(asked: Asked, reference: Any, gate: RoleGate) -> Response:
+    """What the function behind a route answers, if its policy lets the API ask it."""
+    functions = module("services.lambda_svc")
+    function, config, _ = functions._get_func_record_for_ref_in_scope(
+        reference, account_id=asked.account, region=asked.region
+    )
+    if function is None or config is None:
+        return _message(500, "Internal Server Error")
+    arn, policy = config["FunctionArn"], function.get("policy")
+    if not gate.admits("apigateway.amazonaws.com", policy, "lambda:InvokeFunction", arn, source=asked.source):
+        _log.error("%s has no permission that lets %s invoke it", arn, asked.source)
+        return _message(500, "Internal Server Error")
+    event = _event(asked)
+    if len(asked.body) > REQUEST_LIMIT or len(json.dumps(event)) > PAYLOAD_LIMIT:
+        return _message(413, "Request Entity Too Large")
+    record = functions._execution_record_for_config(function, config)
+    run = module("core.concurrency").run_reentrant
+    return await within_limit(run(functions._execute_function_with_config_scope, record, event, thread_name="http-api"))
+
+
+def _event(asked: Asked) -> dict[str, Any]:
+    """Payload format 2.0."""
+    return {
+        "version": "2.0",
+        "routeKey": asked.route_key,
+        "rawPath": asked.path,
+        "rawQueryString": asked.raw_query,
+        **_headers_and_cookies(asked.headers),
+        **_query(asked.query),
+        "requestContext": {
+            "accountId": asked.account,
+            "apiId": asked.api_id,
+            "domainName": f"{asked.api_id}.execute-api.{asked.region}.amazonaws.com",
+            "domainPrefix": asked.api_id,
+            **_request_context(asked.headers, method=asked.method, path=asked.path),
+            "routeKey": asked.route_key,
+            "stage": asked.stage,
+        },
+        **({"pathParameters": dict(asked.path_params)} if asked.path_params else {}),
+        **_body(asked.body, asked.headers.get("content-type")),
+    }
 
 
 _INVOKE = (

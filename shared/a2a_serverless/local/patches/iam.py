@@ -1,9 +1,8 @@
 """IAM: the resource of SendTask* calls and schedules, the encryption context as a condition, loopback as good as TLS.
 
 SendTask* calls are authorised on the state machine that issued the token, which is what CDK grants; stock ministack
-asks for another resource and so denies all; a schedule it seeks in the default group, whatever group a call names. It
-knows no `kms:EncryptionContext:*` condition keys, and it refuses plain
-http where a policy asks for `aws:SecureTransport`.
+asks for another resource and so denies all. It seeks a schedule in the default group, whatever group a call names,
+knows no `kms:EncryptionContext:*` condition keys, and refuses plain http where a policy asks for `aws:SecureTransport`.
 """
 
 import json

@@ -57,7 +57,7 @@ class Executions:
     # StartExecution and StopExecution
 
     def start(self, data: dict[str, Any]) -> Any:
-        """A running execution of the same name and input is returned, not refused (aws.md, Step Functions)."""
+        """A running execution of the same name and input is returned, not refused (StartExecution, API reference)."""
         states = self._states
         if len((data.get("input") or "").encode()) > INPUT_LIMIT:
             return states.error_response_json("InvalidExecutionInput", "Input exceeds 256 KB", 400)
