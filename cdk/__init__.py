@@ -1,0 +1,1 @@
+"""The stack, a module for each hop. It sees `a2a_serverless.aws.settings`, and nothing else of the kit."""

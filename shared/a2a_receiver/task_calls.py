@@ -92,7 +92,7 @@ class AgentCalls:
         page = self._call("ListTasks", asked) if self._binding == "JSONRPC" else self._rest("/tasks", asked)
         tasks, token = page.get("tasks"), page.get("nextPageToken", "")
         if not isinstance(tasks, list) or not isinstance(token, str):
-            raise AgentUnavailable("agent answered ListTasks with something else than a page")
+            raise AgentUnavailable("agent answered ListTasks with something other than a page")
         return [task for task in tasks if isinstance(task, dict) and isinstance(task.get("id"), str)], token
 
     def _call(self, method: str, params: Mapping[str, object]) -> TaskObject:
@@ -148,7 +148,7 @@ def _members(answer: HttpAnswer) -> Mapping[str, object]:
     try:
         value = loads(answer.body, max_depth=_MAX_DEPTH)
     except NotStrictJson as error:
-        raise AgentUnavailable(f"agent answered {answer.status} with something else than JSON") from error
+        raise AgentUnavailable(f"agent answered {answer.status} with something other than JSON") from error
     if not isinstance(value, dict):
-        raise AgentUnavailable(f"agent answered {answer.status} with something else than an object")
+        raise AgentUnavailable(f"agent answered {answer.status} with something other than an object")
     return value

@@ -119,7 +119,7 @@ class UnsupportedOperation(A2AError):
 
 
 class ContentTypeNotSupported(A2AError):
-    """The agent takes no part of this media type, or the request came as something else than JSON."""
+    """The agent takes no part of this media type, or the request came as something other than JSON."""
 
     kind = ErrorKind(-32005, 400, "INVALID_ARGUMENT", "CONTENT_TYPE_NOT_SUPPORTED", "ContentTypeNotSupportedError")
 

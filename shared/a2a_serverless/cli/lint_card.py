@@ -16,7 +16,7 @@ from a2a_serverless.protocol.card_lint import Offered, lint
 from a2a_serverless.types import AgentCard
 
 FOUND: Final = 1
-"""Exit status when there is something to better."""
+"""Exit status when something could be better."""
 
 
 def lint_card(told: argparse.Namespace) -> int:
