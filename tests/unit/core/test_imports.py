@@ -8,19 +8,22 @@ import pytest
 
 ROOT = Path(__file__).parents[3]
 FORBIDDEN = {"boto3", "botocore", "aws_lambda_powertools", "asyncio", "a2a", "ssl"}
+BY_CHOICE = "a2a_serverless.agent.executor"
+"""Of the extra `a2a-sdk`: a host imports it, and nothing of the kit may."""
 
 PROBE = """
 import importlib, pkgutil, sys
 package = importlib.import_module({package!r})
 for found in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
-    importlib.import_module(found.name)
+    if found.name != {left_out!r}:
+        importlib.import_module(found.name)
 print("\\n".join(sorted(sys.modules)))
 """
 
 
 def loaded_by(package: str) -> set[str]:
     """Every module that is there once the package and all below it are imported, in a process of its own."""
-    probe = PROBE.format(package=package)
+    probe = PROBE.format(package=package, left_out=BY_CHOICE)
     ran = subprocess.run(
         [sys.executable, "-I", "-c", f"import sys; sys.path.insert(0, {str(ROOT / 'shared')!r})\n{probe}"],
         capture_output=True,
