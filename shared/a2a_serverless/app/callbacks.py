@@ -17,14 +17,12 @@ from typing import Final, Protocol
 from a2a_serverless.app.ports import Clock, Ids, TaskStore
 from a2a_serverless.core import waits
 from a2a_serverless.core.head import Change, Head, Rules, TurnTrigger, Wait
+from a2a_serverless.core.masking import CALLBACK_KEY
 from a2a_serverless.errors import Conflict
 from a2a_serverless.types import JsonObject, Message, Part, Role, TaskKey
 
 _TRIES: Final = 3
 """A parked task has few writers: its caller, who answers or cancels, and its deadline."""
-
-KEY: Final = "key"
-"""What opens an address is in its query: a gateway's access log keeps the path."""
 
 log = logging.getLogger(__name__)
 
@@ -66,7 +64,7 @@ class Callbacks:
         grant_id, secret = self.ids(), self.secret()
         until = self.clock() + self.rules.longest_wait
         self.store.put_grant(grant_id, CallbackGrant(key, fence, _hash(secret), until))
-        return f"{self.public_url}/callbacks/{grant_id}?{KEY}={secret}"
+        return f"{self.public_url}/callbacks/{grant_id}?{CALLBACK_KEY}={secret}"
 
 
 def find(store: CallbackStore, grant_id: str, secret: str, *, now: datetime) -> CallbackGrant | None:

@@ -4,6 +4,8 @@ import re
 from typing import Final
 
 HIDDEN: Final = "(not kept)"
+CALLBACK_KEY: Final = "key"
+"""What opens a callback address is in its query, under this name: a gateway's access log keeps the path."""
 
 _SECRETS: Final = frozenset({"token", "credentials"})
 _WORDS: Final = frozenset({"message", "history", "artifacts", "artifact", "status"})

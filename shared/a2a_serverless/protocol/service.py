@@ -10,10 +10,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
-from a2a_serverless.app.callbacks import KEY
 from a2a_serverless.app.evidence import Exchange, Record
 from a2a_serverless.app.host import Host
 from a2a_serverless.app.ports import Clock
+from a2a_serverless.core.masking import CALLBACK_KEY
 from a2a_serverless.core.push import WireVersion
 from a2a_serverless.errors import InternalError, MethodNotFound
 from a2a_serverless.protocol import card, json_rpc, media, rest, routing
@@ -140,7 +140,7 @@ def _at(service: Service, request: Request, host: Host, segments: tuple[str, ...
 def _at_callback(service: Service, door: "CallbackDoor", request: Request, grant_id: str) -> Response:
     """At a callback address. A post to a genuine one is written down, whatever came of it; a look is not."""
     began = service.clock()
-    secret = request.query_fields().get(KEY, "")
+    secret = request.query_fields().get(CALLBACK_KEY, "")
     grant = door.grant(grant_id, secret)
     response = door.answer(request, grant)
     if grant is not None and request.method == "POST":

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from a2a_serverless.app.callbacks import KEY
 from a2a_serverless.app.evidence import Exchange
-from a2a_serverless.core.masking import HIDDEN, without_secrets, without_signatures
+from a2a_serverless.core.masking import CALLBACK_KEY, HIDDEN, without_secrets, without_signatures
 from a2a_serverless.core.push import WireVersion
 from a2a_serverless.errors import A2AError
 from a2a_serverless.protocol.http import Request, Response
@@ -66,7 +65,7 @@ def callback_of(
         about={"agent": key.scope.agent},
         request={
             "method": request.method,
-            "url": f"/callbacks/{grant_id}?{KEY}={HIDDEN}",
+            "url": f"/callbacks/{grant_id}?{CALLBACK_KEY}={HIDDEN}",
             "headers": {name: value for name in _POST_HEADERS if (value := request.header(name))},
             "body": posted.replace(secret, HIDDEN),
         },
