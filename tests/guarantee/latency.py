@@ -33,7 +33,7 @@ from .server import Server
 HOPS: Final = ("relay", "notify")
 _OWNER: Final = Owner("anonymous")
 _CONFIG: Final = "hook"
-_PATIENCE: Final = 90.0
+_PATIENCE: Final = 120.0
 """Seconds after the last commit in which the last nudge must be there."""
 _FUNCTIONS: Final = 12
 """Execution environments of each hop: a slow partner must find enough of them to leave some free."""
@@ -201,7 +201,7 @@ def loaded(hooks: Sequence[Hook]) -> Iterator[Load]:
 def measure_rates(load: Load, hooks: Sequence[Hook], rates: Sequence[float]) -> Iterator[str]:
     """Each rate for some seconds."""
     for rate in rates:
-        yield load.run(rate, int(max(50, min(1_000, rate * 15))), hooks).line
+        yield load.run(rate, int(max(50, min(600, rate * 15))), hooks).line
 
 
 def measure_a_slow_partner(load: Load, hooks: Sequence[Hook]) -> Iterator[str]:

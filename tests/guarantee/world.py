@@ -194,9 +194,9 @@ class Deployment(World):
         event = {"messageId": message.id, "receiptHandle": receipt, "body": message.body}
         received = {"attributes": {"ApproximateReceiveCount": str(message.received)}}
         answer = self.invoke(hop, handler, {"Records": [event | received]})
-        is_done = answer is not None and not answer["batchItemFailures"] and message.receipt == receipt
+        is_done = answer is not None and not answer["batchItemFailures"]
         if is_done and mishap is not Mishap.NEVER_DELETED:
-            queue.delete(message)
+            queue.delete(message, receipt)
 
     # The minute
 
