@@ -43,7 +43,7 @@ class Queue:
             message = next((message for message in self.messages if message.visible_at <= now), None)
             if message is None or message.received < self.most_receipts:
                 break
-            self.delete(message)
+            self.delete(message, message.receipt)
             self.dead.append(message)
         if message is not None:
             message.received += 1
@@ -51,9 +51,10 @@ class Queue:
             message.visible_at = now + self.visibility
         return message
 
-    def delete(self, message: Waiting) -> None:
-        """It was worked off."""
-        self.messages = [other for other in self.messages if other is not message]
+    def delete(self, message: Waiting, receipt: str) -> None:
+        """It was worked off by whoever received it last; who received it earlier deletes nothing, as SQS documents."""
+        if message.receipt == receipt:
+            self.messages = [other for other in self.messages if other is not message]
 
     def next_at(self) -> datetime | None:
         """When a message is visible next."""

@@ -201,9 +201,10 @@ class World:
         message = queue.receive(self.clock())
         if message is None:
             return
+        receipt = message.receipt
         answer = self.invoke(hop, handler, {"Records": [_record(message)]})
         if answer is not None and not answer["batchItemFailures"]:
-            queue.delete(message)
+            queue.delete(message, receipt)
 
     def _update_item(self, **request: Any) -> Object:
         """The machine's own writes; which table it is, the template says."""
