@@ -30,10 +30,13 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class NoAnswer:
-    """There was no answer. `detail` is for the delivery log: short, and nothing of the request in it."""
+    """There was no answer. `detail` is for the record of the exchange: short, and nothing of the request in it."""
 
     fault: Fault
     detail: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.fault.value}: {self.detail}" if self.detail else self.fault.value
 
 
 Outcome = Answer | NoAnswer

@@ -143,3 +143,9 @@ def test_only_trouble_of_the_whole_endpoint_speaks_against_it(status: int, ill: 
 def test_silence_speaks_against_an_endpoint_and_our_own_refusal_does_not() -> None:
     assert speaks_ill(NoAnswer(Fault.TIMEOUT)) is True
     assert speaks_ill(NoAnswer(Fault.BLOCKED_ADDRESS)) is None
+
+
+def test_no_answer_says_in_words_why_for_who_reads_the_record_of_the_exchange() -> None:
+    told = [str(NoAnswer(Fault.CONNECT, "connection refused")), str(NoAnswer(Fault.TIMEOUT))]
+
+    assert told == ["connect: connection refused", "timeout"]
