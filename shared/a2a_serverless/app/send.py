@@ -72,14 +72,6 @@ class SendRequest:
     wire_version: WireVersion = WireVersion.V1_0
 
 
-@dataclass(frozen=True, slots=True)
-class Accepted:
-    """The task that took the message, and whether this send made or changed it."""
-
-    head: Head
-    retried: bool
-
-
 def send(host: Host, caller: Caller, request: SendRequest) -> Task | Message:
     """SendMessage: the durable write, then (unless `return_immediately`) wait for an end, a question or the cap.
 
@@ -90,9 +82,7 @@ def send(host: Host, caller: Caller, request: SendRequest) -> Task | Message:
     accepted = submit(host, caller, request)
     if isinstance(accepted, Message):
         return accepted
-    head = accepted.head
-    if not request.configuration.return_immediately:
-        head = _settled(host, head, began)
+    head = accepted if request.configuration.return_immediately else _settled(host, accepted, began)
     return _record(host, head).task(history_length=request.configuration.history_length)
 
 
@@ -106,8 +96,8 @@ def _record(host: Host, head: Head) -> Record:
     return record
 
 
-def submit(host: Host, caller: Caller, request: SendRequest) -> Accepted | Message:
-    """Check the request whole, then write it: a direct answer, a new task, or a message on one.
+def submit(host: Host, caller: Caller, request: SendRequest) -> Head | Message:
+    """Check the request whole, then write it: a direct answer, a new task, or a message on one. A retry finds the task.
 
     Raises:
         A2AError: the request was refused and nothing was changed.
@@ -196,14 +186,12 @@ def _said(host: Host, answer: object) -> Message:
     raise InvalidAgentResponse("the agent gave no valid answer")
 
 
-def _continue(host: Host, caller: Caller, request: SendRequest) -> Accepted:
+def _continue(host: Host, caller: Caller, request: SendRequest) -> Head:
     key = TaskKey(host.scope(caller), request.message.task_id)
     now = host.clock()
     config = _prepared_config(host, key, request, now)
-    retried = False
 
     def decide(head: Head) -> Change | None:
-        nonlocal retried
         decided = accept(
             head,
             request.message,
@@ -215,7 +203,6 @@ def _continue(host: Host, caller: Caller, request: SendRequest) -> Accepted:
             rules=host.rules,
             now=now,
         )
-        retried = isinstance(decided, Retry)
         if isinstance(decided, Retry):
             return None
         if config is not None:
@@ -223,8 +210,7 @@ def _continue(host: Host, caller: Caller, request: SendRequest) -> Accepted:
             push_configs.store(host, key, config, request.configuration.push)
         return decided
 
-    head = change_task(host.tasks, key, decide, now=now)
-    return Accepted(head, retried)
+    return change_task(host.tasks, key, decide, now=now)
 
 
 def _prepared_config(host: Host, key: TaskKey, request: SendRequest, now: datetime) -> PushConfig | None:
@@ -241,7 +227,7 @@ def _config_id(key: TaskKey, message: Message) -> str:
     return hashlib.sha256(f"{key.task_id} {fingerprint(message)}".encode()).hexdigest()[:32]
 
 
-def _begin(host: Host, caller: Caller, request: SendRequest) -> Accepted:
+def _begin(host: Host, caller: Caller, request: SendRequest) -> Head:
     """A new task under an id that the send's fingerprint claims; the same send again finds it."""
     scope, now = host.scope(caller), host.clock()
     sent = fingerprint(request.message, request.configuration.push)
@@ -255,10 +241,10 @@ def _begin(host: Host, caller: Caller, request: SendRequest) -> Accepted:
         if head is None:
             made = _create(host, caller, request, key, sent=sent, now=now)
             if made is not None:
-                return Accepted(made, retried=False)
+                return made
             head = host.tasks.head(key, now=now)
         if head is not None and is_retry(head, sent, rules=host.rules, now=now):
-            return Accepted(head, retried=True)
+            return head
         instead_of = claim.task_id
     raise Conflict("the same send came too often at once")
 

@@ -34,7 +34,7 @@ def stream(host: Host, caller: Caller, request: SendRequest) -> Iterator[StreamE
     accepted = submit(host, caller, request)
     if isinstance(accepted, Message):
         return iter((accepted,))
-    record = _record(host, accepted.head.key)
+    record = _record(host, accepted.key)
     position = _behind(request.message, record.entries)
     return _window(host, record, position, began, history_length=request.configuration.history_length)
 
