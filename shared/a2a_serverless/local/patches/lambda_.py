@@ -187,10 +187,8 @@ def _log_in_role(service: Any, gate: RoleGate) -> None:
         _, _, _, region, account, *_ = config["FunctionArn"].split(":")
         group = (config.get("LoggingConfig") or {}).get("LogGroup") or f"/aws/lambda/{config['FunctionName']}"
         stream = f"arn:aws:logs:{region}:{account}:log-group:{group}:log-stream:any"
-        for action in ("logs:CreateLogStream", "logs:PutLogEvents"):
-            if gate.ask(config["Role"], action, stream, session=config["FunctionName"]):
-                return
-        old(func, request_id, log_text, *rest, **more)
+        if not gate.first_denied(func, ("logs:CreateLogStream", "logs:PutLogEvents"), stream):
+            old(func, request_id, log_text, *rest, **more)
 
     signature = "func, request_id, log_text, error, duration_ms, log_source"
     old = replace(service, "_emit_lambda_logs", emit, signature=signature)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from a2a_serverless.local.patches.loop import on_loop
-from a2a_serverless.local.patches.roles import RoleGate
+from a2a_serverless.local.patches.roles import Denied, RoleGate
 from a2a_serverless.local.patches.target import module
 
 _log = logging.getLogger(__name__)
@@ -21,8 +21,9 @@ _log = logging.getLogger(__name__)
 NEEDED = ("sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes")
 """What the function's role must allow on the queue (Lambda guide, "Using Lambda with Amazon SQS")."""
 
+DENIED_SECONDS = 5.0
+"""How long a mapping rests whose function may not read its source."""
 _IDLE_SECONDS = 1.0
-_DENIED_SECONDS = 5.0
 
 Message = dict[str, Any]
 
@@ -55,11 +56,9 @@ class QueueMapping:
         queue_url = self._queue_url()
         if function is None or queue_url is None:
             return _IDLE_SECONDS
-        if denied := self._denied(function):
-            if self._mapping["LastProcessingResult"] != (problem := f"PROBLEM: {denied}"):
-                self._mapping["LastProcessingResult"] = problem
-                _log.error("%s is not polled: %s", self._arn, denied)
-            return _DENIED_SECONDS
+        if denied := self._gate.first_denied(function, NEEDED, self._arn):
+            note_problem(self._mapping, denied)
+            return DENIED_SECONDS
         if self._in_flight >= self._concurrency():
             return _IDLE_SECONDS  # the end of a batch rings the bell
         messages, rest = on_loop(lambda: self._receive(queue_url))
@@ -77,13 +76,6 @@ class QueueMapping:
     def _queue_url(self) -> str | None:
         url: str = self._sqs._queue_url(self._arn.rpartition(":")[2])
         return url if url in self._sqs._queues else None
-
-    def _denied(self, function: dict[str, Any]) -> str | None:
-        config = function.get("config") or function
-        for action in NEEDED:
-            if denied := self._gate.ask(config["Role"], action, self._arn, session=config["FunctionName"]):
-                return denied.message
-        return None
 
     def _concurrency(self) -> int:
         scaling = self._mapping.get("ScalingConfig") or {}
@@ -176,6 +168,14 @@ class QueueMapping:
             "eventSourceARN": self._arn,
             "awsRegion": self._arn.split(":")[3],
         }
+
+
+def note_problem(mapping: dict[str, Any], denied: Denied) -> None:
+    """Say once, in the mapping and in the log, why its source is not polled."""
+    problem = f"PROBLEM: {denied.message}"
+    if mapping["LastProcessingResult"] != problem:
+        mapping["LastProcessingResult"] = problem
+        _log.error("%s is not polled: %s", mapping["EventSourceArn"], denied.message)
 
 
 def failures_of(body: Any) -> set[str] | None:

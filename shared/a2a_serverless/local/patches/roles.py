@@ -5,7 +5,7 @@ mapping or a schedule does happens inside, unchecked; the patches ask here first
 the template is missing locally as well.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,6 +59,12 @@ class RoleGate:
             f"User: {actor} is not authorized to perform: {action} on resource: {resource} "
             f"because no identity-based policy allows the {action} action"
         )
+
+    def first_denied(self, function: Mapping[str, Any], actions: Iterable[str], resource: str) -> Denied | None:
+        """The first of `actions` that a function's role may not perform on the ARN `resource`."""
+        config = function.get("config") or function
+        asked = (self.ask(config["Role"], action, resource, session=config["FunctionName"]) for action in actions)
+        return next((denied for denied in asked if denied), None)
 
     def admits(
         self, service: str, policy: Mapping[str, Any] | None, action: str, resource: str, *, source: str

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from a2a_serverless.local.patches.loop import on_loop
-from a2a_serverless.local.patches.queue_mapping import failures_of
+from a2a_serverless.local.patches.queue_mapping import DENIED_SECONDS, failures_of, note_problem
 from a2a_serverless.local.patches.roles import RoleGate
 from a2a_serverless.local.patches.target import module
 
@@ -21,7 +21,6 @@ NEEDED = ("dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIt
 """What the function's role must allow on the stream (Lambda guide, "Using Lambda with DynamoDB")."""
 
 _IDLE_SECONDS = 1.0
-_DENIED_SECONDS = 5.0
 _FIRST_BACKOFF_SECONDS = 0.2
 _LONGEST_BACKOFF_SECONDS = 5.0
 
@@ -71,11 +70,9 @@ class StreamMapping:
         )
         if function is None or not self._is_current():
             return _IDLE_SECONDS
-        if denied := self._denied(function):
-            if self._mapping["LastProcessingResult"] != (problem := f"PROBLEM: {denied}"):
-                self._mapping["LastProcessingResult"] = problem
-                _log.error("%s is not polled: %s", self._arn, denied)
-            return _DENIED_SECONDS
+        if denied := self._gate.first_denied(function, NEEDED, self._arn):
+            note_problem(self._mapping, denied)
+            return DENIED_SECONDS
         if (rest := self._not_before - time.time()) > 0:
             return rest
         batch = on_loop(self._read)
@@ -87,13 +84,6 @@ class StreamMapping:
     def _is_current(self) -> bool:
         table = self._tables._tables.get(self._table)
         return bool(table) and table.get("LatestStreamArn") == self._arn
-
-    def _denied(self, function: dict[str, Any]) -> str | None:
-        config = function.get("config") or function
-        for action in NEEDED:
-            if denied := self._gate.ask(config["Role"], action, self._arn, session=config["FunctionName"]):
-                return denied.message
-        return None
 
     def _read(self) -> Batch:
         """On the loop: the next records of the stream."""
