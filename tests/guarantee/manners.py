@@ -1,7 +1,7 @@
 """How receivers behave, and when: each way to answer wrongly, late or not at all, and what the weather is like."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum
@@ -126,6 +126,10 @@ class Weather:
         if spell is None or drawn >= spell.share or (spell.share < 1 and spent >= _MERCY):
             return ACCEPTS
         return dice.choice(spell.manners)
+
+
+Climate = Callable[[random.Random, datetime], Weather]
+"""Weather from dice, for a run that begins then."""
 
 
 def fine(_dice: random.Random, start: datetime) -> Weather:

@@ -3,7 +3,6 @@
 import random
 import ssl
 from collections import Counter, deque
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
@@ -131,6 +130,3 @@ class Partner:
         if answer is None:
             raise ConnectionResetError("the agent did not answer")
         return HttpAnswer(answer["statusCode"], {}, answer["body"].encode())
-
-
-Climate = Callable[[random.Random, datetime], Weather]

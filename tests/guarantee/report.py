@@ -29,8 +29,10 @@ class Report:
     """Nudges that a receiver handed on twice, in spite of its dedupe."""
     wire_duplicates: int = 0
     """Requests that a receiver knew already, and dropped."""
-    forgeries: int = 0
-    """Requests of ours that a receiver refused."""
+    refused: int = 0
+    """Requests of ours that a receiver took for somebody else's."""
+    renamed: int = 0
+    """Nudges that did not keep their `webhook-id` from attempt to attempt."""
     redirects_followed: int = 0
     calls: int = 0
     faults: Counter[str] = field(default_factory=Counter)
@@ -77,7 +79,8 @@ class Report:
         wrong = (
             *(f"lost: {loss}" for loss in self.losses),
             *_unless(self.duplicates == 0, f"{self.duplicates} duplicates after dedupe"),
-            *_unless(self.forgeries == 0, f"{self.forgeries} of our own requests were refused as not proven"),
+            *_unless(self.refused == 0, f"{self.refused} of our own requests were refused as not proven"),
+            *_unless(self.renamed == 0, f"{self.renamed} nudges did not keep their id"),
             *_unless(self.redirects_followed == 0, f"{self.redirects_followed} redirects were followed"),
             *_unless(set(self.ends) <= OVER, f"not every task ended: {_counted(self.ends)}"),
         )

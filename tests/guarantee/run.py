@@ -20,8 +20,8 @@ from tests.faults.world import Present, forget, wire
 
 from .hazards import Hazards
 from .lives import SCRIPTS, Life
-from .manners import CLIMATES
-from .partners import Climate, Endpoint, Partner
+from .manners import CLIMATES, Climate
+from .partners import Endpoint, Partner
 from .report import Report
 from .wire import Wire
 from .world import Deployment
@@ -31,7 +31,7 @@ RATE: Final = 0.006
 """How often a call goes wrong."""
 _DAYS: Final = timedelta(days=14)
 """By then nothing is to come any more."""
-_FORGERY: Final = frozenset({"accepted", "duplicate", "stale_noop", "enqueue_failed"})
+_PROVEN: Final = frozenset({"accepted", "duplicate", "stale_noop", "enqueue_failed"})
 """What a receiver makes of requests that are ours."""
 
 
@@ -140,7 +140,8 @@ def _report(world: Deployment, crowd: Sequence[Life]) -> Report:
         losses=losses,
         duplicates=sum(endpoint.duplicates for endpoint in endpoints),
         wire_duplicates=verdicts["duplicate"] + verdicts["stale_noop"],
-        forgeries=sum(count for verdict, count in verdicts.items() if verdict not in _FORGERY),
+        refused=sum(count for verdict, count in verdicts.items() if verdict not in _PROVEN),
+        renamed=_renamed(world),
         redirects_followed=sum(endpoint.server.followed for endpoint in endpoints),
         calls=world.faults.made,
         faults=world.faults.happened,
@@ -178,6 +179,13 @@ def _acknowledged(head: Head, hook: Endpoint) -> bool:
             state = wiring.push().delivery(head.key, config_id)
             return state.settled_seq >= head.nudge_seq and wiring.push().fetched(head.key) >= head.nudge_seq
     return False
+
+
+def _renamed(world: Deployment) -> int:
+    names: dict[tuple[str, str, int], set[str]] = {}
+    for tried in world.tried:
+        names.setdefault((tried.url, tried.task_id, tried.seq), set()).add(tried.message_id)
+    return sum(len(found) > 1 for found in names.values())
 
 
 def _latencies(world: Deployment, heads: dict[str, Head]) -> list[float]:
