@@ -1,6 +1,7 @@
 """The distribution by itself: built, installed where nothing else is, and used."""
 
 import json
+import re
 import subprocess
 import sys
 import zipfile
@@ -76,6 +77,15 @@ def test_the_wheel_holds_the_package_and_its_types_and_nothing_else(wheel: Path)
     assert in_package == in_source
     assert {name.partition("/")[0] for name in names} == {"a2a_receiver", "a2a_receiver-0.1.0.dist-info"}
     assert "a2a_receiver-0.1.0.dist-info/licenses/LICENSE" in names
+
+
+def test_the_guide_installs_what_its_own_command_builds(wheel: Path) -> None:
+    guide = (SOURCE.parents[1] / "docs" / "partner-guide.md").read_text(encoding="utf-8")
+
+    built = re.search(r"^python -m build --wheel --outdir (\S+) shared/a2a_receiver$", guide, re.MULTILINE)
+
+    assert built
+    assert f"pip install {built.group(1)}/{wheel.name}\n" in guide
 
 
 def test_the_wheel_asks_for_pyjwt_with_cryptography_and_nothing_more(wheel: Path) -> None:
