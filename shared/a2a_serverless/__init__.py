@@ -3,7 +3,7 @@
 An agent's author needs what is named here; everything else belongs to the kit.
 """
 
-from a2a_serverless.agent import Agent, InboundMessage, Turn
+from a2a_serverless.agent import Agent, InboundMessage, Turn, TurnTrigger
 from a2a_serverless.types import (
     AgentCard,
     AgentExtension,
@@ -33,4 +33,5 @@ __all__ = [
     "Task",
     "TaskState",
     "Turn",
+    "TurnTrigger",
 ]

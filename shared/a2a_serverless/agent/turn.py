@@ -68,7 +68,7 @@ class Turn:
         accepted_output_modes: media types that the caller takes results in, as he last said (SPEC 3.2.2); none if he
             never did. Tailor artifacts to them where you can.
         attempt: 1, or more after a crash of this very turn.
-        trigger: why the turn runs.
+        trigger: why the turn runs (`TurnTrigger`): a message, a callback, or a deadline that passed.
     """
 
     def __init__(
