@@ -1,9 +1,10 @@
-"""docs/operations.md lists what a deployment may choose: every key that synth reads, with the default that it has."""
+"""docs/operations.md lists what a deployment may choose, with the defaults that synth has, and every alarm."""
 
 import re
 from pathlib import Path
 
 from cdk.context import Choices, read
+from tests.infra.template import Template
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "operations.md"
 
@@ -43,3 +44,12 @@ def test_a_default_is_what_the_page_says() -> None:
 
     assert {key: chosen(**{key: value}) for key, value in said.items()} == dict.fromkeys(said, chosen())
     assert len(said) > 10
+
+
+def test_every_alarm_is_explained_and_no_other(production: Template) -> None:
+    section = PAGE.read_text(encoding="utf-8").split("## Alarms")[1].split("\n## ")[0]
+    rows = [row.split(" | ")[0] for row in section.splitlines() if row.startswith("| `")]
+
+    explained = {f"Watch{name}" for names in rows for name in re.findall(r"`(\w+)`", names)}
+
+    assert explained == production.of_type("AWS::CloudWatch::Alarm").keys()
