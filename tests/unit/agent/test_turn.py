@@ -429,7 +429,7 @@ def test_half_a_character_is_refused_where_it_is_said() -> None:
         lambda: turn.complete(half),
         lambda: turn.fail(turn.agent_message(Part(text="", filename=half))),
     ):
-        with pytest.raises(ValueError, match="half of a surrogate pair|unicode string"):
+        with pytest.raises(ValueError, match=r"half of a surrogate pair|unicode string"):
             said()
 
     assert (ears.heard, ears.ending) == ([], None)
