@@ -71,7 +71,7 @@ def _posted(request: Request) -> JsonObject | Refusal:
     """What was posted: a JSON object, a form, or nothing."""
     if len(request.body) > LARGEST_POST:
         return Refusal(TOO_LARGE, "RESOURCE_EXHAUSTED", f"post at most {LARGEST_POST} bytes")
-    if request.header("content-type").startswith("application/x-www-form-urlencoded"):
+    if request.header("content-type").lower().startswith("application/x-www-form-urlencoded"):
         return dict(parse_qsl(request.body.decode("utf-8", "replace"))[:100])
     try:
         value = parse(request.body) if request.body else {}

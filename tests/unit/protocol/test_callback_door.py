@@ -51,6 +51,7 @@ def test_a_person_gets_a_page_with_one_button_that_loads_nothing() -> None:
     [
         (b'{"approved": true}', "application/json"),
         (b"approved=yes", "application/x-www-form-urlencoded"),
+        (b"approved=yes", "Application/X-WWW-Form-URLEncoded; charset=UTF-8"),
         (b"", ""),
     ],
 )
