@@ -47,7 +47,14 @@ class _Ending:
         await self.event.wait()
         await asyncio.to_thread(self.workers.kill_all)  # their connections would hold up the end
 
+    @property
+    def is_asked_for(self) -> bool:
+        """Whether it has begun: what then fails does so because it is torn down."""
+        return self.event.is_set()
+
     def fail(self, failure: StackFailedError) -> None:
+        if self.is_asked_for:
+            return
         self.failure = failure
         if self.loop:
             self.loop.call_soon_threadsafe(self.event.set)
@@ -64,6 +71,7 @@ def run(engine: Engine, plan: Plan, sockets: list[socket.socket], *, progress: P
     try:
         engine.serve(sockets, until=ending.wait)
     finally:
+        ending.event.set()
         engine.patched.workers.kill_all()
     if ending.failure:
         raise ending.failure
@@ -75,13 +83,19 @@ def _bring_up(engine: Engine, plan: Plan, ending: _Ending, progress: Progress) -
         deployed = deploy(plan.assembly, embedded(engine.endpoint), parameters=plan.parameters)
         engine.deployed()
         engine.front_door.open(_api_id(deployed))
-        _check_answer(plan, progress)
+        failing = _first_answer(plan)
     except StackFailedError as failure:
         ending.fail(failure)
     except Exception as error:  # whatever it is, the person must not wait for a READY that never comes
+        if ending.is_asked_for:
+            return
         ending.fail(StackFailedError(f"the stack could not be deployed: {type(error).__name__}: {error}"))
         raise
     else:
+        if ending.is_asked_for:
+            return
+        if failing:
+            progress(failing)
         plan.ready()
         with contextlib.suppress(Exception):  # warming is a favour
             engine.patched.workers.warm_sources()
@@ -95,12 +109,11 @@ def _api_id(deployed: Deployed) -> str:
             raise StackFailedError(f"stack {deployed.name} has {len(found)} HTTP APIs: expected one")
 
 
-def _check_answer(plan: Plan, progress: Progress) -> None:
-    """Send the first request, which also starts the api function; a failing one is said, not hidden."""
+def _first_answer(plan: Plan) -> str:
+    """Send the first request, which also starts the api function: what is wrong if it fails, else nothing."""
     url = plan.parameters["PublicUrl"] + _FIRST_REQUEST
     try:
         with urllib.request.urlopen(url, timeout=60):
-            return
+            return ""
     except urllib.error.HTTPError as error:
-        if error.code >= 500:
-            progress(f"the api function fails ({error.code}): see {plan.logs / 'api.log'}")
+        return f"the api function fails ({error.code}): see {plan.logs / 'api.log'}" if error.code >= 500 else ""
