@@ -76,6 +76,8 @@ def _headers_for_handler(scope: Scope, port: int) -> Iterable[tuple[bytes, bytes
             continue
         separator = b"; " if name == b"cookie" else b","
         joined[name] = joined[name] + separator + value if name in joined else value
+    if any(name.lower() == b"transfer-encoding" for name, _ in scope["headers"]):
+        joined.pop(b"content-length", None)  # RFC 9112 6.3: what came in chunks is as long as its chunks
     client = scope["client"][0].encode() if scope.get("client") else b"127.0.0.1"
     passed_on = joined.get(b"x-forwarded-for")
     joined[b"x-forwarded-for"] = passed_on + b", " + client if passed_on else client
@@ -86,7 +88,7 @@ def _headers_for_handler(scope: Scope, port: int) -> Iterable[tuple[bytes, bytes
 
 
 async def _read_body(scope: Scope, receive: Receive) -> bytes | None:
-    """The whole body, or None when it is larger than an HTTP API takes."""
+    """The whole body; None when it is larger than an HTTP API takes, or when the client left in the middle of it."""
     declared = dict(scope["headers"]).get(b"content-length", b"0")
     if declared.isdigit() and int(declared) > BODY_LIMIT:
         return None
@@ -95,7 +97,7 @@ async def _read_body(scope: Scope, receive: Receive) -> bytes | None:
     while True:
         message = await receive()
         if message["type"] != "http.request":
-            break
+            return None
         pieces.append(message.get("body", b""))
         size += len(pieces[-1])
         if size > BODY_LIMIT:

@@ -34,11 +34,13 @@ def request(
     *,
     port: int = PUBLIC,
     headers: list[tuple[bytes, bytes]] | None = None,
-    pieces: tuple[bytes, ...] = (b"",),
+    pieces: tuple[bytes | None, ...] = (b"",),
 ) -> tuple[int, bytes]:
-    """Send a request through the door; the status and body of the answer."""
+    """Send a request through the door (a piece None: the client leaves); the status and body of the answer."""
     waiting: list[Mapping[str, Any]] = [
-        {"type": "http.request", "body": piece, "more_body": index < len(pieces) - 1}
+        {"type": "http.disconnect"}
+        if piece is None
+        else {"type": "http.request", "body": piece, "more_body": index < len(pieces) - 1}
         for index, piece in enumerate(pieces)
     ]
     sent: list[Mapping[str, Any]] = []
@@ -126,6 +128,24 @@ def test_a_body_in_pieces_arrives_as_one() -> None:
 
     assert request(opened(engine), pieces=(b"a", b"b", b"c")) == (200, b"from the engine")
     assert engine.bodies == [b"abc"]
+
+
+def test_a_body_in_chunks_has_the_length_of_its_chunks_whatever_was_declared_besides() -> None:
+    engine = Engine()
+    declared = [(b"Transfer-Encoding", b"chunked"), (b"Content-Length", b"3")]
+
+    request(opened(engine), headers=declared, pieces=(b"hello",))
+
+    assert engine.bodies == [b"hello"]
+    assert not {b"content-length", b"transfer-encoding"} & engine.headers.keys()
+
+
+def test_a_request_whose_client_leaves_in_the_middle_of_its_body_is_none() -> None:
+    engine = Engine()
+
+    request(opened(engine), pieces=(b'{"whole": "object"}', None))
+
+    assert engine.scopes == []
 
 
 def test_a_body_above_ten_megabytes_is_too_large_declared_or_not() -> None:
