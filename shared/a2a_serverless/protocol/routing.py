@@ -93,7 +93,8 @@ def match(verb: str, segments: tuple[str, ...]) -> Matched | WrongVerb | None:
     for route, members in fitting:
         if route.verb == asked:
             return Matched(route.operation, route.version, members)
-    return WrongVerb(tuple(dict.fromkeys(route.verb for route, _ in fitting))) if fitting else None
+    taken = [verb for route, _ in fitting for verb in (("GET", "HEAD") if route.verb == "GET" else (route.verb,))]
+    return WrongVerb(tuple(dict.fromkeys(taken))) if fitting else None
 
 
 def _fitting(segments: tuple[str, ...]) -> Iterable[tuple[_Route, dict[str, str]]]:

@@ -203,7 +203,9 @@ def test_a_media_type_that_the_agent_does_not_take_is_refused_before_anything_is
     assert door.backstage.stored == 0
 
 
-@pytest.mark.parametrize(("verb", "path", "allow"), [("PUT", "/tasks/x", "GET"), ("GET", "/message:send", "POST")])
+@pytest.mark.parametrize(
+    ("verb", "path", "allow"), [("PUT", "/tasks/x", "GET, HEAD"), ("GET", "/message:send", "POST")]
+)
 def test_a_wrong_verb_is_told_the_right_ones(verb: str, path: str, allow: str) -> None:
     response = Door().rest(verb, path)
 
