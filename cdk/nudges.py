@@ -37,7 +37,7 @@ class Notify(Construct):
             "notify",
             host=host,
             timeout=NOTIFY_TIMEOUT,
-            memory=512,  # a batch of ten signs and calls at once: with a sixth of a processor it would look slow by our own doing
+            memory=512,  # ten at a time sign and call: with less of a processor, partners would look slow by our doing
             environment={
                 Variable.PUBLIC_URL: host.public_url,
                 Variable.TABLE: tasks.table.table_name,
