@@ -13,7 +13,7 @@ from aws_cdk import App, aws_lambda
 
 from .agents import Place, check_agents
 from .code import Target, stage
-from .context import Choices, Refusal, read
+from .context import Choices, Refusal, check_spelling, read
 from .stack import A2aServerless
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -53,6 +53,7 @@ def build(context: Mapping[str, str], out: Path, *, code: Callable[[Choices, Pat
         Refusal: the context asks for something that cannot stand.
     """
     app = App(outdir=str(out), context=_project_context(), post_cli_context=dict(context))
+    check_spelling(app.node.get_all_context())
     choices = read(app.node.try_get_context)
     with tempfile.TemporaryDirectory(prefix="a2a-serverless-") as folder:
         asset = aws_lambda.Code.from_asset(str(code(choices, Path(folder))))

@@ -3,9 +3,10 @@
 No construct is made here, so a refusal costs nothing and every rule can be tested without a synth.
 """
 
+import difflib
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -104,6 +105,28 @@ def read(context: Callable[[str], object]) -> Choices:
         alarm_topic_arn=_alarm_topic(told),
         webhook_ownership=_one_of(told.text("webhook_ownership", OWNERSHIP[0]), OWNERSHIP, "webhook_ownership"),
     )
+
+
+def check_spelling(given: Iterable[str]) -> None:
+    """Check that no key of the context looks like one of ours and is none: what nobody reads would be passed over.
+
+    Keys unlike ours are somebody else's; the CDK keeps flags of its own there.
+
+    Raises:
+        Refusal: a key is misspelt; says which was meant.
+    """
+    known = _keys()
+    for key in given:
+        close = [] if key in known else difflib.get_close_matches(key, known, n=1, cutoff=0.8)
+        if close:
+            raise Refusal(f"there is no key {key!r}; did you mean {close[0]!r}?")
+
+
+def _keys() -> set[str]:
+    """Every key that `read` asks for."""
+    asked: set[str] = set()
+    read(asked.add)
+    return asked
 
 
 class _Told:

@@ -9,7 +9,7 @@ import pytest
 
 from a2a_serverless.core.delivery_endpoint import HIGHEST_LIMIT
 from cdk.agents import Place, check_agents
-from cdk.context import Choices, Refusal, read
+from cdk.context import Choices, Refusal, check_spelling, read
 
 ROOT = Path(__file__).resolve().parents[2]
 ISSUER = {
@@ -170,6 +170,39 @@ def test_a_folder_of_agents_is_there(tmp_path: Path) -> None:
     missing = tmp_path / "nowhere"
 
     assert refusal(agent_source=str(missing)) == f"agent_source={str(missing)!r} is no folder; looked at {missing}"
+
+
+# Spelling
+
+
+@pytest.mark.parametrize(
+    ("misspelt", "meant"),
+    [
+        ("retention_dayz", "retention_days"),
+        ("retention-days", "retention_days"),
+        ("agent", "agents"),
+        ("isuer", "issuer"),
+    ],
+)
+def test_a_misspelt_key_is_refused_with_the_one_that_was_meant(misspelt: str, meant: str) -> None:
+    with pytest.raises(Refusal) as refused:
+        check_spelling([misspelt])
+
+    assert str(refused.value) == f"there is no key {misspelt!r}; did you mean {meant!r}?"
+
+
+def test_keys_of_others_are_left_alone() -> None:
+    check_spelling(["stage", "@aws-cdk/core:newStyleStackSynthesis", "availability-zones:account=1:region=eu-west-1"])
+
+
+def test_the_command_reads_the_spelling_of_its_context(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "cdk.app", "-c", "stage=prod", "-c", "isuer=https://login.example.com/"]
+
+    done = subprocess.run(
+        command, cwd=ROOT, env=os.environ | {"CDK_OUTDIR": str(tmp_path)}, capture_output=True, text=True
+    )
+
+    assert (done.returncode, done.stderr) == (1, "refused: there is no key 'isuer'; did you mean 'issuer'?\n")
 
 
 # Agents
