@@ -130,7 +130,8 @@ def _one_at_a_time(cached: Path) -> Iterator[None]:
 
 
 def _synthesize(root: Path, cached: Path, context: Mapping[str, str], progress: Progress) -> None:
-    if shutil.which("node") is None:
+    node = shutil.which("node")
+    if node is None:
         raise SynthError("the stack is synthesized with node (20 or later), and there is none on the PATH: install it")
     progress("synthesizing the stack: its sources changed, or this is the first run (some 6 to 30 s)")
     part = cached.with_suffix(f".{os.getpid()}")
@@ -139,7 +140,7 @@ def _synthesize(root: Path, cached: Path, context: Mapping[str, str], progress: 
     done = subprocess.run(
         [sys.executable, "-m", "cdk.app", *arguments],
         cwd=root,
-        env=_synth_environment(root, part),
+        env=_synth_environment(root, part) | _home_inside(root, node),
         capture_output=True,
         text=True,
         check=False,
@@ -170,6 +171,15 @@ def _synth_environment(root: Path, out: Path) -> dict[str, str]:
         "JSII_SILENCE_WARNING_UNTESTED_NODE_VERSION": "1",
         "JSII_SILENCE_WARNING_DEPRECATED_NODE_VERSION": "1",
     }
+
+
+def _home_inside(root: Path, node: str) -> dict[str, str]:
+    """The CDK keeps fingerprints of assets below the home folder, wherever that is: here it is one of the clone's.
+
+    What is called `node` may be a version manager's, which reads the real home: it is asked for the program itself.
+    """
+    itself = subprocess.run([node, "-p", "process.execPath"], capture_output=True, text=True, check=False)
+    return {"HOME": str(root / ".local" / "home"), "JSII_NODE": itself.stdout.strip() or node}
 
 
 def _last_words(done: "subprocess.CompletedProcess[str]") -> str:

@@ -11,7 +11,8 @@ APP = """
 import json, os, pathlib, sys
 out = pathlib.Path(os.environ["CDK_OUTDIR"])
 out.mkdir(parents=True)
-(out / "Toy.template.json").write_text(json.dumps({"Resources": {}, "Version": VERSION, "Arguments": sys.argv[1:]}))
+said = {"Resources": {}, "Version": VERSION, "Arguments": sys.argv[1:], "Home": str(pathlib.Path.home())}
+(out / "Toy.template.json").write_text(json.dumps(said))
 sources = {"path": "asset.1", "packaging": "zip"}
 (out / "Toy.assets.json").write_text(json.dumps({"files": {"code": {"source": sources, "destinations": {}}}}))
 (out / "asset.1").mkdir()
@@ -68,6 +69,12 @@ def test_the_first_start_synthesizes_and_says_that_it_takes_time(clone: Clone) -
 
     assert template(made)["Version"] == 1
     assert [line.split(":")[0] for line in clone.said] == ["synthesizing the stack"]
+
+
+def test_what_a_synth_keeps_in_its_home_stays_inside_the_clone(clone: Clone) -> None:
+    made = clone.assembly()
+
+    assert Path(str(template(made)["Home"])).is_relative_to(clone.root / ".local")
 
 
 def test_changed_code_is_staged_without_another_synth(clone: Clone) -> None:
