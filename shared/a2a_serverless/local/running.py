@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import logging
 import signal
 import socket
 import threading
@@ -11,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from a2a_serverless.local import patches
 from a2a_serverless.local.assembly import Progress
 from a2a_serverless.local.deploy import Deployed, deploy, embedded
 from a2a_serverless.local.engine import Engine
@@ -45,6 +47,7 @@ class _Ending:
         for name in (signal.SIGINT, signal.SIGTERM):
             self.loop.add_signal_handler(name, self.event.set)
         await self.event.wait()
+        logging.getLogger(patches.__name__).setLevel(logging.CRITICAL)  # a batch that fails now was torn down
         await asyncio.to_thread(self.workers.kill_all)  # their connections would hold up the end
 
     @property

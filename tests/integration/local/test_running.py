@@ -1,13 +1,17 @@
 """A stack that is brought up: what is told of it when that fails, and when it was stopped meanwhile."""
 
+import asyncio
+import logging
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from a2a_serverless.local import running
+from a2a_serverless.local import patches, running
+from a2a_serverless.local.patches import stream_mapping
 from a2a_serverless.local.running import Plan
 
 
@@ -46,3 +50,24 @@ def test_what_fails_because_the_stack_is_stopped_is_told_nobody(monkeypatch: pyt
     ending, said = brought_up(monkeypatch, stopped=True)
 
     assert (ending.failure, said) == (None, [])
+
+
+@pytest.fixture
+def patches_log() -> Iterator[None]:
+    """A stop is the end of its process; here others come after it."""
+    yield
+    logging.getLogger(patches.__name__).setLevel(logging.NOTSET)
+
+
+@pytest.mark.usefixtures("patches_log")
+def test_a_batch_that_dies_with_its_worker_at_a_stop_is_told_nobody(caplog: pytest.LogCaptureFixture) -> None:
+    def kill_all() -> None:
+        logging.getLogger(stream_mapping.__name__).warning("failed a batch")
+
+    kill_all()
+    ending = running._Ending(SimpleNamespace(kill_all=kill_all))  # type: ignore[arg-type]
+    ending.event.set()
+
+    asyncio.run(ending.wait())
+
+    assert len(caplog.records) == 1
