@@ -67,6 +67,7 @@ def install_command(target: Path, runs_on: Target, requirements: Sequence[str]) 
         "pip",
         "install",
         "--quiet",
+        *("--color", "never"),
         *("--python", sys.executable),
         *("--target", str(target)),
         *("--python-platform", PLATFORMS[runs_on.architecture]),

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import re
 import subprocess
 import sys
@@ -130,6 +131,20 @@ def test_a_wheel_with_another_hash_is_not_taken(tmp_path: Path, wheels: Path) ->
 
     assert done.returncode != 0
     assert "hash" in done.stderr.lower()
+
+
+def test_what_cannot_be_installed_is_told_without_colours(tmp_path: Path, wheels: Path) -> None:
+    command = install_command(tmp_path / "asset", LAMBDA, ["nowhere-to-be-found"])
+
+    done = subprocess.run(
+        [*command, "--no-index", "--offline", "--find-links", str(wheels)],
+        env=os.environ | {"FORCE_COLOR": "1"},
+        capture_output=True,
+        text=True,
+    )
+
+    assert "nowhere-to-be-found" in done.stderr
+    assert "\x1b" not in done.stderr
 
 
 def test_byte_code_is_never_checked_and_names_the_folder_on_lambda(tmp_path: Path) -> None:
