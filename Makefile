@@ -42,7 +42,7 @@ $(VENV)/.ready: requirements/uv.txt requirements/dev.txt pyproject.toml
 	@$(SAY) "the partner's environment in .venv-partner"
 	@test -x .venv-partner/bin/python || $(PYTHON) -m venv .venv-partner
 	@VIRTUAL_ENV=.venv-partner $(BIN)/uv pip install --quiet --require-hashes -r examples/partner/requirements.txt
-	@rm -rf build/receiver && $(BIN)/python -m build --quiet --wheel --no-isolation --outdir build/receiver shared/a2a_receiver
+	@rm -rf build/receiver && $(BIN)/python -m build -qq --wheel --no-isolation --outdir build/receiver shared/a2a_receiver
 	@VIRTUAL_ENV=.venv-partner $(BIN)/uv pip install --quiet --no-deps --reinstall build/receiver/*.whl
 	@touch $@
 
