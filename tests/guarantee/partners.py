@@ -51,10 +51,7 @@ class Endpoint:
         """Choose how the next request is treated."""
         manner = self.weather.manner(dice, now=now, spent=spent)
         self.manners[manner.name] += 1
-        self.server.manner = manner
-        self.server.settled.clear()
-        if not manner.listens:
-            self.server.hang_up()
+        self.server.expect(manner)
         return manner
 
     def _take(self, headers: list[tuple[str, str]], body: bytes) -> Response:

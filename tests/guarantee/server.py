@@ -35,6 +35,7 @@ class Server:
         self._tls = tls
         self._open: set[socket.socket] = set()
         self._threads: list[threading.Thread] = []
+        self._fresh: list[threading.Thread] = []
         self._listening = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._listening.getsockname()[1]
         with socket.create_server(("127.0.0.1", 0)) as nobody:
@@ -51,6 +52,19 @@ class Server:
         for thread in self._threads:
             thread.join(timeout=10)
 
+    def expect(self, manner: Manner) -> None:
+        """Treat the next request in this manner."""
+        self.manner = manner
+        self.settled.clear()
+        self._fresh.clear()
+        if not manner.listens:
+            self.hang_up()
+
+    def finish(self, seconds: float) -> None:
+        """Wait for what came since, and was hung up on: none of it may be treated at a later time of the world."""
+        for thread in self._fresh:
+            thread.join(timeout=seconds)
+
     def hang_up(self) -> None:
         """End every connection: the host is down."""
         for each in list(self._open):
@@ -60,6 +74,7 @@ class Server:
     def _begin(self, work: Callable[[], None]) -> None:
         thread = threading.Thread(target=work, daemon=True, name="receiver")
         self._threads.append(thread)
+        self._fresh.append(thread)
         thread.start()
 
     def _accept(self) -> None:
