@@ -47,6 +47,7 @@ def test_tasks_that_ask_outlive_a_power_cut_and_their_answers_complete_them(
     asked = [caller.begin("ask", push={"url": told.url}) for _ in range(MANY)]
     asked = [caller.until(task["id"], "INPUT_REQUIRED") for task in asked]
     working = caller.begin("wait 1")
+    begun = [caller.begin("echo late") for _ in range(3)]
 
     restartable.kill()
     restartable.start()
@@ -61,7 +62,9 @@ def test_tasks_that_ask_outlive_a_power_cut_and_their_answers_complete_them(
         done = caller.until(task["id"])
         assert (state(done), text_of(done["artifacts"][0])) == ("COMPLETED", "42")
         told.told_of(task["id"], "TASK_STATE_COMPLETED", seconds=60)
-    assert state(caller.until(working["id"], seconds=90)) == "COMPLETED"
+    for task in (working, *begun):
+        assert state(caller.until(task["id"], seconds=90)) == "COMPLETED"
+    assert "failed a batch" not in restartable.stderr, "what was under way met the functions while they were replaced"
     assert state(caller.until(deadline["id"], seconds=60)) == "FAILED"
     told.told_of(deadline["id"], "TASK_STATE_FAILED", seconds=60)
 

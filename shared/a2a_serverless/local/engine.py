@@ -51,9 +51,10 @@ class Engine:
     state: KeptState | None = None
 
     def deployed(self) -> None:
-        """Keep what was deployed just now, where state is kept."""
+        """Keep what was deployed just now, where state is kept, and go on with what was under way before."""
         if self.state:
             on_loop(self.state.store_services)
+        self.patched.pollers.go_on()
 
     def serve(self, sockets: list[socket.socket], *, until: Callable[[], Any]) -> None:
         """Serve on the sockets until the coroutine that `until` returns is done; blocks."""
@@ -101,6 +102,7 @@ def prepare(
     )
     if kept:
         kept.patch(patched.executions)
+        patched.pollers.hold()
     from ministack import app as ministack  # type: ignore[import-untyped]  # late: reads the environment
 
     started = threading.Event()

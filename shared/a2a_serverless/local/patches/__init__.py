@@ -40,6 +40,7 @@ class Patched:
 
     executions: Executions
     workers: Workers
+    pollers: Pollers
 
 
 def apply(settings: PatchSettings) -> Patched:
@@ -52,7 +53,8 @@ def apply(settings: PatchSettings) -> Patched:
     tokens = TaskTokens(settings.tokens)
     executions = Executions(tokens, settings.executions)
     workers = lambda_.patch(settings.host, gate, workers_per_function=settings.workers_per_function)
-    Pollers(gate, batches_in_flight=lambda_.MOST_WORKERS, advanced=settings.advanced).patch()
+    pollers = Pollers(gate, batches_in_flight=lambda_.MOST_WORKERS, advanced=settings.advanced)
+    pollers.patch()
     task_tokens.patch(tokens)
     executions.patch()
     Tasks(tokens, gate, settings.executions).patch()
@@ -60,4 +62,4 @@ def apply(settings: PatchSettings) -> Patched:
     iam.patch(tokens)
     http_api.patch(gate)
     scheduler.patch(gate)
-    return Patched(executions, workers)
+    return Patched(executions, workers, pollers)

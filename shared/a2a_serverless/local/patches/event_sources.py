@@ -56,6 +56,8 @@ class Pollers:
         self._gate = gate
         self._batches_in_flight = batches_in_flight
         self._bell = Bell()
+        self._on = threading.Event()
+        self._on.set()
         self._threads: dict[str, threading.Thread] = {}
 
     def patch(self) -> None:
@@ -68,6 +70,14 @@ class Pollers:
         records = "table_name, position, limit, account_id, region"
         expect(module("services.dynamodb"), "stream_records_since", signature=records)
         replace(self._service, "_poll_loop", self.supervise, signature="")
+
+    def hold(self) -> None:
+        """Begin no batch until `go_on`: a deployment replaces the functions, and would end whoever works one off."""
+        self._on.clear()
+
+    def go_on(self) -> None:
+        """Poll, or poll again."""
+        self._on.set()
 
     def supervise(self) -> None:
         """Start a thread for every new mapping and pass ministack's one wake signal on to all of them."""
@@ -98,6 +108,7 @@ class Pollers:
         if source is None:
             return
         while mapping["UUID"] in self._service._esms:
+            self._on.wait()
             rings = self._bell.rings
             try:
                 idle = source.poll() if mapping.get("Enabled", True) else self._LOOK_SECONDS
