@@ -182,9 +182,9 @@ def _acknowledged(head: Head, hook: Endpoint) -> bool:
 
 
 def _renamed(world: Deployment) -> int:
-    names: dict[tuple[str, str, int], set[str]] = {}
+    names: dict[tuple[str, str, int, datetime], set[str]] = {}
     for tried in world.tried:
-        names.setdefault((tried.url, tried.task_id, tried.seq), set()).add(tried.message_id)
+        names.setdefault((tried.url, tried.task_id, tried.seq, tried.registered), set()).add(tried.message_id)
     return sum(len(found) > 1 for found in names.values())
 
 

@@ -46,6 +46,8 @@ class Tried:
     task_id: str
     seq: int
     message_id: str
+    registered: datetime
+    """When its webhook was: one that is registered again is told anew where its task stands, under a new id."""
 
 
 @dataclass
@@ -243,7 +245,8 @@ class Deployment(World):
     def _post(self, nudge: NudgeToSend, *, now: datetime) -> Sent:
         endpoint, told = self.endpoints[nudge.config.url], nudge.nudge
         manner = endpoint.prepare(self.dice, now=now, spent=told.spent)
-        self.tried.append(Tried(now, endpoint.url, nudge.head.key.task_id, told.seq, told.message_id))
+        task, registered = nudge.head.key.task_id, nudge.config.created_at
+        self.tried.append(Tried(now, endpoint.url, task, told.seq, told.message_id, registered))
         assert self.wire is not None
         sent = self.wire.send(nudge, endpoint, manner, now=now)
         if manner.seconds:
