@@ -2,11 +2,11 @@
 
 import sys
 from collections.abc import Awaitable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from a2a_serverless.agent.turn import Turn
-from a2a_serverless.types import AgentCard, Caller, Message, Task
+from a2a_serverless.types import AgentCard, Caller, JsonObject, Message, Task
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +16,8 @@ class InboundMessage:
     message: Message
     caller: Caller
     accepted_output_modes: tuple[str, ...] = ()
-    """See `Turn`."""
+    metadata: JsonObject = field(default_factory=dict)
+    """See `Turn` for both."""
 
 
 class Agent:

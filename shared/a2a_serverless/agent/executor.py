@@ -1,8 +1,9 @@
 """Hosts an `AgentExecutor` written for the official a2a-sdk, as it is. Needs the extra `a2a-sdk`.
 
-What the executor puts into its event queue becomes the words of a turn, at once and in order. Two things differ from
+What the executor puts into its event queue becomes the words of a turn, at once and in order. Three things differ from
 the SDK's own server: there is a task before the executor is asked, so a bare `Message` completes it; and an executor
-that asks (input or auth) must return, since nothing runs while a task waits.
+that asks (input or auth) must return, since nothing runs while a task waits. Metadata of an event as a whole is not
+kept; that of its message or artifact is.
 """
 
 import logging
@@ -47,13 +48,19 @@ class ExecutorAgent(Agent):
         known = turn.task if turn.state.get(_BEGUN) else None
         turn.state[_BEGUN] = True
         called = ServerCallContext(user=_Subject(turn.caller), tenant=turn.caller.owner.tenant)
-        context = _context(called, turn.task, turn.message, known=known, modes=turn.accepted_output_modes)
+        request = sdk.SendMessageRequest(
+            message=_message(turn.message),
+            configuration=sdk.SendMessageConfiguration(accepted_output_modes=turn.accepted_output_modes),
+            metadata=turn.metadata,
+        )
+        context = _context(called, turn.task, request, known=known)
         await self._executor.execute(context, _Spoken(turn, self._within))
 
     async def on_cancel(self, task: Task) -> None:
         """One call of `cancel`. The task is canceled already, so what the executor says of it is void."""
         if task.history:
-            await self._executor.cancel(_context(ServerCallContext(), task, task.history[-1], known=task), _Unheard())
+            request = sdk.SendMessageRequest(message=_message(task.history[-1]))
+            await self._executor.cancel(_context(ServerCallContext(), task, request, known=task), _Unheard())
 
 
 class _Subject(User):
@@ -71,13 +78,13 @@ class _Subject(User):
         return self._name
 
 
+def _message(given: Message) -> sdk.Message:
+    return ParseDict(given.to_wire(), sdk.Message())  # type: ignore[no-any-return]  # no stubs
+
+
 def _context(
-    called: ServerCallContext, task: Task, message: Message, *, known: Task | None, modes: tuple[str, ...] = ()
+    called: ServerCallContext, task: Task, request: sdk.SendMessageRequest, *, known: Task | None
 ) -> RequestContext:
-    request = sdk.SendMessageRequest(
-        message=ParseDict(message.to_wire(), sdk.Message()),
-        configuration=sdk.SendMessageConfiguration(accepted_output_modes=modes),
-    )
     return RequestContext(
         called,
         request=request,

@@ -67,6 +67,8 @@ class Turn:
         caller: whose authority the newest message carries. What a message says authorises nothing.
         accepted_output_modes: media types that the caller takes results in, as he last said (SPEC 3.2.2); none if he
             never did. Tailor artifacts to them where you can.
+        metadata: what the request that brought `message` said beside it (SPEC 3.2.1, `SendMessageRequest.metadata`).
+            The caller's words, like the message: they authorise nothing.
         attempt: 1, or more after a crash of this very turn.
         trigger: why the turn runs (`TurnTrigger`): a message, a callback, or a deadline that passed.
     """
@@ -86,6 +88,7 @@ class Turn:
         ids: Callable[[], str],
         default_wait: timedelta = DEFAULT_WAIT,
         accepted_output_modes: tuple[str, ...] = (),
+        metadata: JsonObject | None = None,
         skills: tuple[AgentSkill, ...] = (),
     ) -> None:
         self.task = task
@@ -93,6 +96,7 @@ class Turn:
         self.state = state
         self.caller = caller
         self.accepted_output_modes = accepted_output_modes
+        self.metadata = metadata or {}
         self.attempt = attempt
         self.trigger = trigger
         self._skills = {skill.id: skill for skill in skills}

@@ -207,6 +207,7 @@ def _turn(
         state=deepcopy(head.memory),
         caller=head.caller,
         accepted_output_modes=head.accepts,
+        metadata=_metadata(head, record),
         skills=skills,
         attempt=head.attempt,
         trigger=head.trigger,
@@ -216,6 +217,12 @@ def _turn(
         ids=runner.ids,
         default_wait=min(DEFAULT_WAIT, runner.rules.longest_question),
     )
+
+
+def _metadata(head: Head, record: Record) -> JsonObject | None:
+    """What came beside the newest message that this turn was given."""
+    spoken = [entry for entry in record.entries[: head.shown_to] if isinstance(entry, Spoken)]
+    return deepcopy(spoken[-1].metadata) if spoken else None
 
 
 def _messages(head: Head, record: Record) -> tuple[Message, ...]:

@@ -67,6 +67,7 @@ class SendRequest:
     message: Message
     configuration: SendConfiguration = field(default_factory=SendConfiguration)
     metadata: JsonObject | None = None
+    """Told to the agent with the message."""
     trace: str = ""
     """The trace context of the call, if it has one."""
     wire_version: WireVersion = WireVersion.V1_0
@@ -157,7 +158,8 @@ def _direct_reply(host: Host, caller: Caller, request: SendRequest) -> Message |
     if not may_reply(host.agent):
         return None
     message, modes = request.message, request.configuration.accepted_output_modes
-    answer = _replied(host, InboundMessage(message, caller, accepted_output_modes=modes))
+    inbound = InboundMessage(message, caller, accepted_output_modes=modes, metadata=request.metadata or {})
+    answer = _replied(host, inbound)
     if answer is None:
         return None
     said = _said(host, answer)
@@ -197,8 +199,9 @@ def _continue(host: Host, caller: Caller, request: SendRequest) -> Head:
             request.message,
             caller=caller,
             accepts=request.configuration.accepted_output_modes,
-            sent=fingerprint(request.message, request.configuration.push),
+            sent=_fingerprint(request),
             push=(config.id,) if config is not None else (),
+            metadata=request.metadata or None,
             trace=request.trace,
             rules=host.rules,
             now=now,
@@ -211,6 +214,10 @@ def _continue(host: Host, caller: Caller, request: SendRequest) -> Head:
         return decided
 
     return change_task(host.tasks, key, decide, now=now)
+
+
+def _fingerprint(request: SendRequest) -> str:
+    return fingerprint(request.message, push=request.configuration.push, metadata=request.metadata)
 
 
 def _prepared_config(host: Host, key: TaskKey, request: SendRequest, now: datetime) -> PushConfig | None:
@@ -230,7 +237,7 @@ def _config_id(key: TaskKey, message: Message) -> str:
 def _begin(host: Host, caller: Caller, request: SendRequest) -> Head:
     """A new task under an id that the send's fingerprint claims; the same send again finds it."""
     scope, now = host.scope(caller), host.clock()
-    sent = fingerprint(request.message, request.configuration.push)
+    sent = _fingerprint(request)
     instead_of = ""
     for _ in range(_CLAIMS):
         claim = host.tasks.claim_send(
@@ -262,7 +269,7 @@ def _create(host: Host, caller: Caller, request: SendRequest, key: TaskKey, *, s
         accepts=request.configuration.accepted_output_modes,
         sent=sent,
         push=(config.id,) if config else (),
-        metadata=None,
+        metadata=request.metadata or None,
         trace=request.trace,
         rules=host.rules,
         now=now,

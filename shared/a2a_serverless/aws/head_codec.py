@@ -208,7 +208,6 @@ def _rest(head: Head) -> JsonObject:
         "created": milliseconds(head.created_at),
         "caller": _caller(head.caller, head.key),
         "accepts": list(head.accepts),
-        "metadata": head.metadata,
         "entries": head.entries,
         "turn": head.turn,
         "due": head.turn_due,
@@ -227,7 +226,7 @@ def _rest(head: Head) -> JsonObject:
         "trace": head.trace,
         "sent": [head.last_send.fingerprint, milliseconds(head.last_send.at)] if head.last_send is not None else None,
     }
-    return {name: value for name, value in rest.items() if value or (name == "metadata" and value is not None)}
+    return {name: value for name, value in rest.items() if value}
 
 
 def _caller(caller: Caller, key: TaskKey) -> JsonObject:
@@ -309,7 +308,6 @@ def _head(item: Item, status: TaskStatus) -> Head:
         accepts=tuple(rest.get("accepts", ())),
         status=status,
         created_at=moment_of(rest["created"]),
-        metadata=rest.get("metadata"),
         version=number_in(item, VERSION),
         entries=rest.get("entries", 0),
         turn=rest.get("turn", 0),

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from a2a_serverless.core.journal import ArtifactChanged, Entry, Restarted, Spoken, StatusChanged
 from a2a_serverless.core.large_parts import Kept, Kind, StoredPart, parts_of, stored, with_parts
-from a2a_serverless.types import Artifact, Message, TaskStatus, compact_json
+from a2a_serverless.types import Artifact, JsonObject, Message, TaskStatus, compact_json
 
 SEGMENT_BYTES: Final = 32 * 1024
 """Entries share a segment up to this much JSON; a larger one has a segment of its own."""
@@ -103,8 +103,9 @@ def _newest_status(entries: Sequence[Entry], shown: TaskStatus | None) -> int:
 
 def _text(entry: Entry, shown: TaskStatus | None) -> str:
     match entry:
-        case Spoken(message):
-            return f'{{"said":{message.to_json()}{_kept_text(entry)}}}'
+        case Spoken(message, metadata):
+            beside = f',"beside":{compact_json(metadata)}' if metadata else ""
+            return f'{{"said":{message.to_json()}{beside}{_kept_text(entry)}}}'
         case StatusChanged(status):
             return '{"shown":true}' if shown is not None else f'{{"status":{status.to_json()}{_kept_text(entry)}}}'
         case ArtifactChanged(artifact, append, last_chunk):
@@ -145,6 +146,7 @@ class _Stored(BaseModel):
     model_config = ConfigDict(defer_build=True)
 
     said: Message | None = None
+    beside: JsonObject | None = None
     status: TaskStatus | None = None
     artifact: Artifact | None = None
     append: bool = False
@@ -171,7 +173,7 @@ def _entry(written: _Stored, shown: TaskStatus | None) -> Entry:
 
 def _plain(written: _Stored, shown: TaskStatus | None) -> Entry:
     if written.said is not None:
-        return Spoken(written.said)
+        return Spoken(written.said, written.beside)
     if written.artifact is not None:
         return ArtifactChanged(written.artifact, written.append, written.last)
     if written.restarted is not None:

@@ -115,7 +115,6 @@ class Head:
     """Media types that the caller takes results in, as he last said; none if he never did."""
     status: TaskStatus
     created_at: datetime
-    metadata: JsonObject | None = None
     version: int = 0
     entries: int = 0
     """How long the journal is."""
@@ -228,8 +227,8 @@ def task_of(head: Head, *, history: tuple[Message, ...] = (), artifacts: tuple[A
 
 
 def _shown_metadata(head: Head) -> JsonObject | None:
-    """The task's own metadata, with the deadline it waits for and the number its newest nudge carries."""
-    metadata: JsonObject = dict(head.metadata or {})
+    """The deadline the task waits for, and the number its newest nudge carries."""
+    metadata: JsonObject = {}
     if head.wait is not None:
         metadata[WAIT_EXTENSION_URI] = {"until": timestamp_text(head.wait.until)}
     if head.nudge_seq:

@@ -21,6 +21,8 @@ class Spoken:
     """A message of the caller was accepted."""
 
     message: Message
+    metadata: JsonObject | None = None
+    """What the request said beside it (SPEC 3.2.1): for the agent, and no part of the task."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -234,7 +234,7 @@ def with_parts(entry: Entry, parts: tuple[Part, ...]) -> Entry:
     """The entry with other parts."""
     match entry:
         case Spoken(message):
-            return Spoken(message.but(parts=parts))
+            return replace(entry, message=message.but(parts=parts))
         case StatusChanged(status) if status.message is not None:
             return StatusChanged(status.but(message=status.message.but(parts=parts)))
         case ArtifactChanged(artifact):

@@ -17,6 +17,7 @@ from a2a_serverless.types import (
     TaskPushNotificationConfig,
     TaskState,
     TaskStatus,
+    compact_json,
 )
 
 
@@ -27,12 +28,19 @@ class Retry:
     head: Head
 
 
-def fingerprint(message: Message, push: TaskPushNotificationConfig | None = None) -> str:
+def fingerprint(
+    message: Message, *, push: TaskPushNotificationConfig | None = None, metadata: JsonObject | None = None
+) -> str:
     """What makes two sends the same: id, target and content. JSON-RPC ids mean nothing here.
 
-    A webhook that came along is content: the same words with another one are no retry, and it must not be lost.
+    A webhook and metadata that came along are content: the same words with others are no retry, and they must not be
+    lost.
     """
-    content = [message.to_json(), *([push.to_json()] if push is not None else [])]
+    content = [
+        message.to_json(),
+        *([push.to_json()] if push is not None else []),
+        *([compact_json({"metadata": metadata})] if metadata else []),
+    ]
     return hashlib.sha256(f"[{','.join(content)}]".encode()).hexdigest()
 
 
@@ -45,12 +53,15 @@ def new_task(
     accepts: tuple[str, ...] = (),
     sent: str,
     push: tuple[str, ...],
-    metadata: JsonObject | None,
+    metadata: JsonObject | None = None,
     trace: str = "",
     rules: Rules,
     now: datetime,
 ) -> Change:
-    """A task that begins with `message`: SUBMITTED, its first turn due. `sent` is the fingerprint of the send."""
+    """A task that begins with `message`: SUBMITTED, its first turn due.
+
+    `sent` is the fingerprint of the send, `metadata` what it said beside the message.
+    """
     head = Head(
         key=key,
         context_id=context_id,
@@ -58,11 +69,10 @@ def new_task(
         accepts=accepts,
         status=TaskStatus(state=TaskState.SUBMITTED, timestamp=now),
         created_at=now,
-        metadata=metadata,
     )
     return advance(
         head,
-        Spoken(_addressed(message, key.task_id, context_id)),
+        Spoken(_addressed(message, key.task_id, context_id), metadata),
         rules=rules,
         now=now,
         turn_due=1,
@@ -80,6 +90,7 @@ def accept(
     accepts: tuple[str, ...] = (),
     sent: str,
     push: tuple[str, ...] = (),
+    metadata: JsonObject | None = None,
     trace: str = "",
     rules: Rules,
     now: datetime,
@@ -87,7 +98,7 @@ def accept(
     """A message to a task: the answer it waits for, or one more to be read by the next turn.
 
     `sent` is the fingerprint of the send, `accepts` are the media types asked for, `push` are ids of push configs that
-    came with the message, `trace` is the trace context of its call.
+    came with the message, `metadata` is what was said beside it, `trace` is the trace context of its call.
 
     Raises:
         InvalidParams: the message names another context than the task's (SPEC 3.4.3).
@@ -101,7 +112,7 @@ def accept(
         raise UnsupportedOperation(
             f"the task has ended ({head.state.value}); send a new message without taskId", taskId=head.key.task_id
         )
-    spoken = Spoken(_addressed(message, head.key.task_id, head.context_id))
+    spoken = Spoken(_addressed(message, head.key.task_id, head.context_id), metadata)
     heard = {
         "caller": caller,
         "accepts": accepts or head.accepts,

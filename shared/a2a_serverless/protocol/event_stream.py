@@ -36,9 +36,14 @@ def window(events: Iterator[StreamEvent], encode: Encode) -> str:
     return "".join(lines)
 
 
+_LINE_BREAKS: Final = {code: f"\\u{code:04x}" for code in (0x85, 0x2028, 0x2029)}
+"""What Unicode takes for a line break and JSON for a character like others, escaped."""
+
+
 def line_of(text: str) -> str:
-    """One event: JSON text never holds a raw line break."""
-    return f"data: {text}\n\n"
+    """One event. JSON text never holds a line break of SSE; but clients that read lines as Unicode has them (httpx, and
+    the official Python client with it) would end the line in the middle of a text."""
+    return f"data: {text if text.isascii() else text.translate(_LINE_BREAKS)}\n\n"
 
 
 def _next(events: Iterator[StreamEvent]) -> StreamEvent | None:

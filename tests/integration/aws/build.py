@@ -50,7 +50,6 @@ def new(
         caller=Caller(scope.owner),
         sent=sends.fingerprint(message(text)),
         push=push,
-        metadata=None,
         rules=RULES,
         now=now,
     )

@@ -64,7 +64,7 @@ artifacts = model(
     extensions=st.lists(texts, max_size=2).map(tuple),
 )
 entries: st.SearchStrategy[Entry] = st.one_of(
-    st.builds(Spoken, messages),
+    st.builds(Spoken, messages, st.none() | json_objects.filter(bool)),
     st.builds(StatusChanged, statuses),
     st.builds(ArtifactChanged, artifacts, st.booleans(), st.booleans()),
     st.builds(Restarted, st.integers(0, 1000)),
@@ -95,7 +95,6 @@ def heads(key: TaskKey) -> st.SearchStrategy[Head]:
         ),
         status=model(TaskStatus, state=st.sampled_from(TaskState), timestamp=moments),
         created_at=moments,
-        metadata=st.none() | json_objects,
         turn=counts,
         turn_due=counts,
         trigger=st.sampled_from(TurnTrigger),

@@ -90,6 +90,20 @@ def test_a_bare_message_completes_the_task_and_the_user_is_the_caller() -> None:
     assert done.status.message.text == "hello alice"
 
 
+async def counts(context: RequestContext, event_queue: EventQueue) -> None:
+    modes = context.configuration.accepted_output_modes if context.configuration else ()
+    await event_queue.enqueue_event(new_text_message(f"{context.metadata['pallets']:.0f} as {', '.join(modes)}"))
+
+
+def test_what_the_request_said_beside_the_message_is_the_executor_s_to_read() -> None:
+    world = world_of(counts)
+
+    done = after(world, world.send("hi", metadata={"pallets": 3}, accepted_output_modes=("text/csv",)))
+
+    assert done.status.message is not None
+    assert done.status.message.text == "3 as text/csv"
+
+
 @pytest.mark.parametrize(
     ("end", "state"),
     [

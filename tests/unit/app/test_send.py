@@ -160,6 +160,34 @@ def test_an_agent_sees_in_which_media_types_the_caller_takes_results() -> None:
     assert seen == [("text/csv",), ("text/csv",), ("text/csv",), ("text/plain",)]
 
 
+def test_an_agent_sees_what_the_request_said_beside_the_newest_message() -> None:
+    seen: list[object] = []
+
+    def asks(turn: Turn) -> None:
+        seen.append(turn.metadata)
+        turn.ask("and then?")
+
+    world = World(agent_that(asks, reply=lambda inbound: seen.append(inbound.metadata)))
+    task = world.send("1", metadata={"order": 7})
+    world.settle()
+    world.send("2", task=task.id)
+    world.settle()
+    world.send("3", task=task.id, metadata={"order": [8]})
+    world.settle()
+
+    assert seen == [{"order": 7}, {"order": 7}, {}, {"order": [8]}]
+    assert "order" not in str(world.task(task.id).to_wire())
+
+
+def test_the_same_message_beside_other_metadata_is_no_retry() -> None:
+    world = World(agent_that(completes))
+
+    tasks = [world.send("1", metadata=metadata).id for metadata in ({"order": 7}, {"order": 8}, {"order": 8}, None)]
+
+    assert len(set(tasks)) == 3
+    assert tasks[1] == tasks[2]
+
+
 @pytest.mark.parametrize("modes", [("text/plain",) * 65, ("x/" + "y" * 254,)])
 def test_no_more_and_no_longer_media_types_are_taken_than_can_be_kept(modes: tuple[str, ...]) -> None:
     world = World()

@@ -23,6 +23,7 @@ def nested(depth: int) -> ArtifactChanged:
 def test_entries_of_every_kind_are_read_back() -> None:
     entries: list[Entry] = [
         Spoken(HELLO),
+        Spoken(HELLO, {"order": [7, None]}),
         WORKING,
         StatusChanged(WORKING.status.but(message=HELLO)),
         build.artifact("x"),
