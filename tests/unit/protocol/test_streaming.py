@@ -93,6 +93,26 @@ def test_nothing_is_cached_on_the_way() -> None:
     assert "\r" not in response.body
 
 
+@pytest.mark.parametrize("line_break", ["\x85", "\u2028", "\u2029"])
+@pytest.mark.parametrize("version", ["1.0", None])
+def test_an_event_is_one_line_for_those_too_who_read_lines_as_unicode_has_them(
+    line_break: str, version: str | None
+) -> None:
+    """As the official Python client does: its server met it when it ceased to escape (a2a-python#1080)."""
+    method, spelt = ("SendStreamingMessage", message) if version else ("message/stream", old_message)
+    body = {**RPC, "method": method, "params": {"message": spelt(f"echo one{line_break}two")}}
+
+    response = Door().post(body, version=version)
+
+    assert response.body.splitlines() == response.body.split("\n")[:-1]
+    (artifact,) = [
+        found
+        for event in events_of(response)
+        if (found := event["result"].get("artifactUpdate", event["result"]).get("artifact"))
+    ]
+    assert artifact["parts"][0]["text"] == f"one{line_break}two"
+
+
 # 0.3
 
 
