@@ -20,8 +20,11 @@ class Place:
     called: str
 
 
-def check_agents(agents: str, places: Sequence[Place]) -> None:
+def check_agents(agents: str, places: Sequence[Place]) -> list[str]:
     """Check every `name=module:attribute` of a comma separated list against the places it may be imported from.
+
+    Returns:
+        The modules that the agents are in.
 
     Raises:
         Refusal: the list cannot be read, or names what is not there; says what was looked for and where.
@@ -32,6 +35,7 @@ def check_agents(agents: str, places: Sequence[Place]) -> None:
         if names.count(name) > 1:
             raise Refusal(f"agents={agents!r} names the agent {name!r} twice")
         _check_attribute(name, module, attribute, _module_file(name, module, places))
+    return [module for _, module, _ in named]
 
 
 def _read(agents: str, text: str) -> tuple[str, str, str]:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from aws_cdk import App, aws_lambda
 
+from .agent_imports import check_imports
 from .agents import Place, check_agents
 from .code import Target, stage
 from .context import Choices, Refusal, check_spelling, read
@@ -42,7 +43,9 @@ def build_code(choices: Choices, folder: Path) -> Path:
         agent_source=choices.agent_source,
         runs_on=Target(python=choices.python, architecture=choices.architecture),
     )
-    check_agents(choices.agents, _places(choices, staged))
+    modules = check_agents(choices.agents, _places(choices, staged))
+    if not choices.is_local:
+        check_imports(modules, staged, own=_own(choices.agent_source))
     return staged
 
 
@@ -59,6 +62,12 @@ def build(context: Mapping[str, str], out: Path, *, code: Callable[[Choices, Pat
         asset = aws_lambda.Code.from_asset(str(code(choices, Path(folder))))
         A2aServerless(app, choices=choices, code=asset)
     return app
+
+
+def _own(agent_source: Path | None) -> frozenset[str]:
+    """What lies at the top of the asset and is not installed there."""
+    brought = agent_source.iterdir() if agent_source is not None else ()
+    return frozenset({"functions", "a2a_serverless", *(entry.stem for entry in brought)})
 
 
 def _places(choices: Choices, staged: Path) -> Sequence[Place]:
