@@ -34,7 +34,6 @@ def public(stored: StoredKey) -> PublicKey:
         algorithm=Algorithm(stored.algorithm),
         members=stored.members,
         first_use=stored.first_use,
-        last_use=stored.last_use,
     )
 
 

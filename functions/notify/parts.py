@@ -100,9 +100,7 @@ def _known_secrets(owner: Owner, _period: int) -> tuple[HmacSecret, ...]:
 def _ring() -> KeyRing:
     keys = signing.kept_fresh(wiring.clock())
     unwrap = signing.key_maker().unwrap
-    return KeyRing(
-        tuple(signing_key(unwrap(key), kid=key.kid, first_use=key.first_use, last_use=key.last_use) for key in keys)
-    )
+    return KeyRing(tuple(signing_key(unwrap(key), kid=key.kid, first_use=key.first_use) for key in keys))
 
 
 @cache

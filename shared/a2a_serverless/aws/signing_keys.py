@@ -28,7 +28,7 @@ from a2a_serverless.aws.items import (
 )
 from a2a_serverless.aws.settings import PARTITION_KEY, SIGNING_CONTEXT, SORT_KEY
 from a2a_serverless.aws.spki import jwk_members
-from a2a_serverless.aws.table import NOT_THERE, Condition, Refused, Table, beginning_with
+from a2a_serverless.aws.table import NOT_THERE, Refused, Table, beginning_with
 from a2a_serverless.types import compact_json
 
 if TYPE_CHECKING:
@@ -60,7 +60,6 @@ class StoredKey:
     members: dict[str, str]
     """The JWK's own members: kty, and crv, x, y or n, e."""
     first_use: datetime
-    last_use: datetime | None = None
     wrapped: bytes = field(repr=False)
     """The private key (PKCS #8, DER), encrypted by KMS."""
 
@@ -82,11 +81,6 @@ class KeyTable:
         except Refused as refused:
             return _key(refused.stored)
         return key
-
-    def withdraw(self, key: StoredKey, *, last_use: datetime) -> None:
-        """Let a key sign no longer than that."""
-        it_is_there = Condition(f"attribute_exists({PARTITION_KEY})", {})
-        self._table.update(_where(key), {"last_use": number(milliseconds(last_use))}, only_if=it_is_there)
 
     def forget(self, key: StoredKey) -> None:
         """Let nobody trust a key any more: it is neither published nor signed with."""
@@ -134,7 +128,7 @@ def _where(key: StoredKey) -> dict[str, Attribute]:
 
 
 def _item(key: StoredKey) -> dict[str, Attribute]:
-    item = {
+    return {
         **_where(key),
         "kid": text(key.kid),
         "algorithm": text(key.algorithm),
@@ -143,7 +137,6 @@ def _item(key: StoredKey) -> dict[str, Attribute]:
         "first_use": number(milliseconds(key.first_use)),
         "wrapped": binary(key.wrapped),
     }
-    return item | ({"last_use": number(milliseconds(key.last_use))} if key.last_use is not None else {})
 
 
 def _key(item: Item) -> StoredKey:
@@ -153,7 +146,6 @@ def _key(item: Item) -> StoredKey:
         number=number_in(item, "number"),
         members=json.loads(text_in(item, "jwk")),
         first_use=moment_of(number_in(item, "first_use")),
-        last_use=moment_of(number_in(item, "last_use")) if "last_use" in item else None,
         wrapped=bytes_in(item, "wrapped"),
     )
 

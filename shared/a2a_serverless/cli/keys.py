@@ -27,15 +27,17 @@ def rotate(told: argparse.Namespace) -> int:
 
 
 def renewed(table: KeyTable, maker: KeyMaker, *, now: datetime, compromised: bool) -> tuple[StoredKey, ...]:
-    """Make the next key of each algorithm; answers all keys there are then.
+    """Make the next key of each algorithm that has none to come; answers all keys there are then.
 
-    It is published at once and signs in a day, when every receiver knows it. Where the old ones are compromised it
-    signs at once, and they are published no more.
+    It is published at once and signs in a day, when every receiver knows it; the first of all signs at once. Where the
+    old ones are compromised it signs at once, and they are published no more.
     """
     known = table.keys()
     for algorithm in ALGORITHMS:
-        first_use = now if compromised else now + PUBLISH_BEFORE
-        maker.make(algorithm, known=known, first_use=first_use, keep_in=table)
+        ours = [key.first_use for key in known if key.algorithm == algorithm]
+        if compromised or not any(first_use > now for first_use in ours):
+            first_use = now + PUBLISH_BEFORE if ours and not compromised else now
+            maker.make(algorithm, known=known, first_use=first_use, keep_in=table)
     if compromised:
         for key in known:
             table.forget(key)

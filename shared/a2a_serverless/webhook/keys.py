@@ -40,8 +40,7 @@ class PublicKey:
     members: Mapping[str, str]
     """The JWK's own members: kty, and crv, x, y or n, e."""
     first_use: datetime
-    last_use: datetime | None = None
-    """When it was withdrawn; None lets it serve until the next key of its kind begins."""
+    """It signs from then until the next key of its kind begins."""
 
 
 def key_in_use(keys: Iterable[PublicKey], algorithm: Algorithm, *, now: datetime) -> PublicKey:
@@ -51,14 +50,10 @@ def key_in_use(keys: Iterable[PublicKey], algorithm: Algorithm, *, now: datetime
         LookupError: there is none.
     """
     known = tuple(keys)
-    may = [key for key in known if key.algorithm is algorithm and key.first_use <= now and not _is_over(key, now)]
+    may = [key for key in known if key.algorithm is algorithm and key.first_use <= now]
     if not may:
         raise LookupError(f"no {algorithm.value} key may sign at {now:%Y-%m-%dT%H:%M:%SZ}")
     return max(may, key=lambda key: key.first_use)
-
-
-def _is_over(key: PublicKey, now: datetime) -> bool:
-    return key.last_use is not None and key.last_use < now
 
 
 def published_keys(keys: Iterable[PublicKey], *, now: datetime) -> tuple[PublicKey, ...]:
@@ -77,8 +72,7 @@ def _is_published(key: PublicKey, known: tuple[PublicKey, ...], now: datetime) -
 def _end(key: PublicKey, known: tuple[PublicKey, ...]) -> datetime | None:
     """The last moment at which the key could sign."""
     later = [other.first_use for other in known if other.algorithm is key.algorithm and other.first_use > key.first_use]
-    ends = [*later, *((key.last_use,) if key.last_use else ())]
-    return min(ends, default=None)
+    return min(later, default=None)
 
 
 def jwks_document(keys: Iterable[PublicKey], *, now: datetime) -> bytes:

@@ -55,13 +55,7 @@ class KeyRing:
         return next(key for key in self.keys if key.public is chosen)
 
 
-def signing_key(
-    der: bytes,
-    *,
-    kid: str,
-    first_use: datetime,
-    last_use: datetime | None = None,
-) -> SigningKey:
+def signing_key(der: bytes, *, kid: str, first_use: datetime) -> SigningKey:
     """Load a private key as KMS GenerateDataKeyPair gives it: PKCS #8 DER, on P-256 or RSA.
 
     Raises:
@@ -77,7 +71,7 @@ def signing_key(
         case _:
             raise ValueError("a signing key is a P-256 or an RSA key of 2048 bits or more")
     members = {str(name): str(value) for name, value in jwk.items() if name in {"kty", "crv", "x", "y", "n", "e"}}
-    public = PublicKey(kid=kid, algorithm=algorithm, members=members, first_use=first_use, last_use=last_use)
+    public = PublicKey(kid=kid, algorithm=algorithm, members=members, first_use=first_use)
     return SigningKey(public, private)
 
 

@@ -1,7 +1,6 @@
 """Signing keys: made and wrapped by KMS, kept in the table, agreed on by all who begin at once."""
 
 import uuid
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -10,9 +9,10 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_der_private_key
 
 from a2a_serverless.aws.clients import Clients
-from a2a_serverless.aws.signing_keys import KeyMaker, KeyTable, SigningAlgorithm, StoredKey
+from a2a_serverless.aws.signing_keys import KeyMaker, KeyTable, SigningAlgorithm
 from a2a_serverless.aws.spki import jwk_members
-from a2a_serverless.aws.table import Refused, Table
+from a2a_serverless.aws.table import Table
+from a2a_serverless.cli.keys import renewed
 from tests.fakes import START
 
 from .conftest import make_table
@@ -44,7 +44,7 @@ def test_a_key_is_kept_with_the_public_half_of_what_it_wraps(
     assert isinstance(private, EllipticCurvePrivateKey | RSAPrivateKey)
     public = private.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
     assert made.members == jwk_members(public)
-    assert (made.algorithm, made.number, made.first_use, made.last_use) == (algorithm, 1, START, None)
+    assert (made.algorithm, made.number, made.first_use) == (algorithm, 1, START)
 
 
 def test_of_keys_made_at_once_all_use_the_one_that_was_kept(keys: KeyTable, maker: KeyMaker) -> None:
@@ -65,21 +65,34 @@ def test_the_next_key_stands_behind_those_that_are_known(keys: KeyTable, maker: 
     assert len({key.kid for key in (first, second, compat)}) == 3
 
 
-def test_a_key_can_be_withdrawn(keys: KeyTable, maker: KeyMaker) -> None:
-    made = maker.make("ES256", known=(), first_use=START, keep_in=keys)
+def test_the_first_keys_of_all_sign_at_once_and_the_next_ones_in_a_day(keys: KeyTable, maker: KeyMaker) -> None:
+    first = renewed(keys, maker, now=START, compromised=False)
+    later = START + 10 * DAY
 
-    keys.withdraw(made, last_use=START + DAY)
+    both = renewed(keys, maker, now=later, compromised=False)
 
-    assert keys.keys() == (replace(made, last_use=START + DAY),)
+    assert [(key.algorithm, key.first_use) for key in first] == [("ES256", START), ("RS256", START)]
+    assert [key.first_use for key in both] == [START, later + DAY] * 2
 
 
-def test_a_key_that_is_not_there_cannot_be_withdrawn(keys: KeyTable) -> None:
-    unknown = StoredKey(kid="es256-x", algorithm="ES256", number=9, members={}, first_use=START, wrapped=b"")
+def test_a_next_key_that_is_to_come_is_not_followed_by_another(keys: KeyTable, maker: KeyMaker) -> None:
+    for now in (START, START + DAY):
+        renewed(keys, maker, now=now, compromised=False)
 
-    with pytest.raises(Refused):
-        keys.withdraw(unknown, last_use=START)
+    again = renewed(keys, maker, now=START + DAY * 3 / 2, compromised=False)
 
-    assert keys.keys() == ()
+    assert len(again) == 4
+
+
+def test_keys_that_are_compromised_are_replaced_with_those_to_come(keys: KeyTable, maker: KeyMaker) -> None:
+    for now in (START, START + DAY):
+        known = renewed(keys, maker, now=now, compromised=False)
+    at = START + DAY * 3 / 2
+
+    replaced = renewed(keys, maker, now=at, compromised=True)
+
+    assert [key.first_use for key in replaced] == [at, at]
+    assert not {key.kid for key in known} & {key.kid for key in replaced}
 
 
 def test_a_key_shows_no_wrapped_secret_when_it_is_printed(keys: KeyTable, maker: KeyMaker) -> None:

@@ -26,9 +26,9 @@ DAY = dt.timedelta(days=1)
 SECOND = dt.timedelta(seconds=1)
 
 
-def _key(kid: str, first_use: dt.datetime, last_use: dt.datetime | None = None) -> PublicKey:
+def _key(kid: str, first_use: dt.datetime) -> PublicKey:
     members = {"kty": "EC", "crv": "P-256", "x": kid, "y": kid}
-    return PublicKey(kid=kid, algorithm=Algorithm.STRICT, members=members, first_use=first_use, last_use=last_use)
+    return PublicKey(kid=kid, algorithm=Algorithm.STRICT, members=members, first_use=first_use)
 
 
 def _kids(keys: tuple[PublicKey, ...], now: dt.datetime) -> list[str]:
@@ -49,14 +49,6 @@ def test_the_old_key_stays_until_nothing_can_carry_it() -> None:
 
     assert _kids(keys, NOW + KEEP_AFTER) == ["old", "new"]
     assert _kids(keys, NOW + KEEP_AFTER + SECOND) == ["new"]
-
-
-def test_a_withdrawn_key_signs_no_more() -> None:
-    keys = (_key("old", NOW - 90 * DAY), _key("bad", NOW - DAY, last_use=NOW))
-
-    assert key_in_use(keys, Algorithm.STRICT, now=NOW).kid == "bad"
-    assert key_in_use(keys, Algorithm.STRICT, now=NOW + SECOND).kid == "old"
-    assert _kids(keys, NOW + KEEP_AFTER + SECOND) == []
 
 
 def test_the_algorithms_rotate_apart() -> None:
