@@ -6,6 +6,7 @@ at its first start.
 
 import ast
 import sys
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,9 +39,9 @@ def check_imports(modules: Iterable[str], asset: Path, *, own: frozenset[str]) -
         Refusal: something that is imported is in neither the asset, nor Python, nor the Lambda runtime.
     """
     seen: set[str] = set()
-    waiting = [_Wanted(module, "", 0) for module in modules]
+    waiting = deque(_Wanted(module, "", 0) for module in modules)
     while waiting:
-        wanted = waiting.pop()
+        wanted = waiting.popleft()
         if wanted.module in seen:
             continue
         seen.add(wanted.module)
