@@ -17,7 +17,8 @@ class InboundMessage:
     caller: Caller
     accepted_output_modes: tuple[str, ...] = ()
     metadata: JsonObject = field(default_factory=dict)
-    """See `Turn` for both."""
+    extensions: tuple[str, ...] = ()
+    """See `Turn` for all three."""
 
 
 class Agent:

@@ -1,14 +1,14 @@
 """Hosts an `AgentExecutor` written for the official a2a-sdk, as it is. Needs the extra `a2a-sdk`.
 
 What the executor puts into its event queue becomes the words of a turn, at once and in order. Three things differ from
-the SDK's own server: there is a task before the executor is asked, so a bare `Message` completes it; and an executor
-that asks (input or auth) must return, since nothing runs while a task waits. Metadata of an event as a whole is not
-kept; that of its message or artifact is.
+the SDK's own server: there is a task before the executor is asked, so a bare `Message` completes it; an executor that
+asks (input or auth) must return, since nothing runs while a task waits; and what the specification wants of a message
+or an artifact (ids, a part) is filled in where the executor left it out.
 """
 
 import logging
 from datetime import timedelta
-from typing import Any, Final, assert_never
+from typing import Any, Final, Literal, assert_never
 
 from a2a.auth.user import User
 from a2a.server.agent_execution import AgentExecutor, RequestContext
@@ -19,7 +19,7 @@ from google.protobuf.json_format import MessageToDict, ParseDict  # type: ignore
 
 from a2a_serverless.agent.agent import Agent
 from a2a_serverless.agent.turn import Turn, TurnEnded
-from a2a_serverless.types import AgentCard, Artifact, Caller, Message, Task, TaskState, TaskStatus
+from a2a_serverless.types import AgentCard, Artifact, Caller, JsonObject, Message, Part, Task, TaskState
 
 _BEGUN: Final = "a2a-sdk"
 """In the turn's state once the executor saw the task: before that the SDK shows it none."""
@@ -47,7 +47,9 @@ class ExecutorAgent(Agent):
         """One call of `execute`; it must end its turn as any agent's does."""
         known = turn.task if turn.state.get(_BEGUN) else None
         turn.state[_BEGUN] = True
-        called = ServerCallContext(user=_Subject(turn.caller), tenant=turn.caller.owner.tenant)
+        called = ServerCallContext(
+            user=_Subject(turn.caller), tenant=turn.caller.owner.tenant, requested_extensions=set(turn.extensions)
+        )
         request = sdk.SendMessageRequest(
             message=_message(turn.message),
             configuration=sdk.SendMessageConfiguration(accepted_output_modes=turn.accepted_output_modes),
@@ -116,50 +118,66 @@ class _Spoken(EventQueue):
     def _say(self, event: Event) -> None:
         match event:
             case sdk.Message():
-                self._turn.complete(Message.model_validate(_wire(event)))
+                self._turn.complete(self._message(event))
             case sdk.Task():
                 for artifact in event.artifacts:
-                    self._produce(artifact, append=False, last_chunk=True)
-                self._move(event.status)
+                    self._produce(sdk.TaskArtifactUpdateEvent(artifact=artifact, last_chunk=True))
+                self._move(event.status, _metadata(event))
             case sdk.TaskStatusUpdateEvent():
-                self._move(event.status)
+                self._move(event.status, _metadata(event))
             case sdk.TaskArtifactUpdateEvent():
-                self._produce(event.artifact, append=event.append, last_chunk=event.last_chunk)
+                self._produce(event)
             case _:
                 assert_never(event)
 
-    def _produce(self, given: sdk.Artifact, *, append: bool, last_chunk: bool) -> None:
-        artifact = Artifact.model_validate(_wire(given))
+    def _message(self, given: sdk.Message) -> Message | Literal[""]:
+        """What the executor says; nothing if it says nothing."""
+        blank = self._turn.agent_message(Part(text="")).to_wire()
+        return Message.model_validate({**blank, **_wire(given)}) if given.parts else ""
+
+    def _produce(self, event: sdk.TaskArtifactUpdateEvent) -> None:
+        """A chunk without parts says that it was the last: the SDK lets that pass, the specification does not."""
+        artifact = Artifact.model_validate({"parts": [{"text": ""}], **_wire(event.artifact)})
         self._turn.artifact(
-            artifact.name or artifact.artifact_id,
+            artifact.name,
             artifact_id=artifact.artifact_id,
             description=artifact.description,
             parts=artifact.parts,
             metadata=artifact.metadata,
-            append=append,
-            last_chunk=last_chunk,
+            extensions=artifact.extensions,
+            append=event.append,
+            last_chunk=event.last_chunk,
+            event_metadata=_metadata(event),
         )
 
-    def _move(self, given: sdk.TaskStatus) -> None:
-        status = TaskStatus.model_validate({"state": "TASK_STATE_SUBMITTED", **_wire(given)})
-        message = status.message or ""
-        match status.state:
-            case TaskState.SUBMITTED:
+    def _move(self, given: sdk.TaskStatus, metadata: JsonObject | None) -> None:
+        state, message, turn = _state(given), self._message(given.message), self._turn
+        match state:
+            case TaskState.SUBMITTED if metadata is None:
                 pass  # it was, before the executor was asked
-            case TaskState.WORKING:
-                self._turn.working(message)
+            case TaskState.SUBMITTED | TaskState.WORKING:
+                turn.working(message, metadata=metadata)
             case TaskState.INPUT_REQUIRED:
-                self._turn.ask(message or "More input is needed.", within=self._within)
+                turn.ask(message or "More input is needed.", within=self._within, metadata=metadata)
             case TaskState.AUTH_REQUIRED:
-                self._turn.require_auth(message or "An authorization is needed.", within=self._within)
+                turn.require_auth(message or "An authorization is needed.", within=self._within, metadata=metadata)
             case TaskState.COMPLETED:
-                self._turn.complete(message)
+                turn.complete(message, metadata=metadata)
             case TaskState.REJECTED:
-                self._turn.reject(message)
+                turn.reject(message, metadata=metadata)
             case TaskState.FAILED | TaskState.CANCELED:
-                self._turn.fail(message or "The agent gave the task up.")
+                turn.fail(message or "The agent gave the task up.", metadata=metadata)
             case _:
-                assert_never(status.state)
+                assert_never(state)
+
+
+def _state(given: sdk.TaskStatus) -> TaskState:
+    return TaskState(_wire(given).get("state", TaskState.SUBMITTED))
+
+
+def _metadata(event: sdk.Task | sdk.TaskStatusUpdateEvent | sdk.TaskArtifactUpdateEvent) -> JsonObject | None:
+    """What an event says as a whole; that of its message or artifact is theirs."""
+    return _wire(event.metadata) or None
 
 
 def _wire(message: Any) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 
-from a2a_serverless.agent.plain import plain
+from a2a_serverless.agent.plain import plain, plain_data
 from a2a_serverless.core.head import TurnTrigger, WaitKind
 from a2a_serverless.core.journal import ArtifactChanged, Entry, StatusChanged
 from a2a_serverless.core.turns import Ended, Ending
@@ -69,6 +69,7 @@ class Turn:
             never did. Tailor artifacts to them where you can.
         metadata: what the request that brought `message` said beside it (SPEC 3.2.1, `SendMessageRequest.metadata`).
             The caller's words, like the message: they authorise nothing.
+        extensions: URIs of the card's extensions that that request activated (SPEC 4.6). What is not here is off.
         attempt: 1, or more after a crash of this very turn.
         trigger: why the turn runs (`TurnTrigger`): a message, a callback, or a deadline that passed.
     """
@@ -89,6 +90,7 @@ class Turn:
         default_wait: timedelta = DEFAULT_WAIT,
         accepted_output_modes: tuple[str, ...] = (),
         metadata: JsonObject | None = None,
+        extensions: tuple[str, ...] = (),
         skills: tuple[AgentSkill, ...] = (),
     ) -> None:
         self.task = task
@@ -97,6 +99,7 @@ class Turn:
         self.caller = caller
         self.accepted_output_modes = accepted_output_modes
         self.metadata = metadata or {}
+        self.extensions = extensions
         self.attempt = attempt
         self.trigger = trigger
         self._skills = {skill.id: skill for skill in skills}
@@ -153,9 +156,13 @@ class Turn:
         if missing:
             raise ScopesMissing(f"the skill {skill!r} takes a token with the scope {' '.join(sorted(missing))}")
 
-    def working(self, text: str | Message = "") -> None:
-        """Say what is going on. Goes to subscribers and webhooks as a status in WORKING."""
-        self._say(StatusChanged(self._status(TaskState.WORKING, text)))
+    def working(self, text: str | Message = "", *, metadata: JsonObject | None = None) -> None:
+        """Say what is going on. Goes to subscribers and webhooks as a status in WORKING.
+
+        `metadata`, here as in the words that end a turn, is said of the task: it stands on the event and, key by key,
+        in the task's metadata from then on (SPEC 4.1.1, 4.2.1).
+        """
+        self._say(StatusChanged(self._status(TaskState.WORKING, text), _beside(metadata)))
 
     def artifact(
         self,
@@ -172,11 +179,15 @@ class Turn:
         append: bool = False,
         last_chunk: bool = False,
         metadata: JsonObject | None = None,
+        extensions: tuple[str, ...] = (),
+        event_metadata: JsonObject | None = None,
     ) -> None:
         """Produce a result, or with `append` one more chunk of it.
 
         Give one of `text`, `data` (any JSON), `raw` (bytes) and `url`, or `parts` for several. The same name (or
         `artifact_id`) again replaces the artifact; with `append` it grows. Set `last_chunk` on its last chunk.
+        `extensions` are URIs of those that the artifact uses (SPEC 4.6). `event_metadata` is for who follows the task
+        as it goes on: the event carries it, and the task does not keep it (SPEC 4.2.2).
 
         Raises:
             ValueError: something in it is no JSON, such as NaN or half of a surrogate pair.
@@ -184,14 +195,22 @@ class Turn:
         content = parts or (_part(text=text, data=data, raw=raw, url=url, media_type=media_type, filename=name),)
         identifier = artifact_id or name
         artifact = plain(
-            Artifact(artifact_id=identifier, name=name, description=description, parts=content, metadata=metadata)
+            Artifact(
+                artifact_id=identifier,
+                name=name,
+                description=description,
+                parts=content,
+                metadata=metadata,
+                extensions=extensions,
+            )
         )
         grows = append and identifier in self._artifacts
         seen_growing = self._seen_growing.pop(identifier, None)
         if grows and seen_growing is not None:
             artifact, grows = _grown(seen_growing, artifact), False
         self._artifacts.add(identifier)
-        self._say(ArtifactChanged(artifact, append=grows, last_chunk=last_chunk))
+        said = ArtifactChanged(artifact, append=grows, last_chunk=last_chunk, metadata=_beside(event_metadata))
+        self._say(said)
 
     def ask(
         self,
@@ -199,12 +218,13 @@ class Turn:
         *,
         within: timedelta | None = None,
         remind: tuple[timedelta, ...] | list[timedelta] = (),
+        metadata: JsonObject | None = None,
     ) -> None:
         """End the turn with a question: INPUT_REQUIRED until the answer, at most `within` (a week if it is not given).
 
         `remind` are times after the question at which the caller's webhooks are told of it again, at most 99.
         """
-        self._end(self._question(WaitKind.INPUT, question, within, remind))
+        self._end(self._question(WaitKind.INPUT, question, within, remind, metadata))
 
     def require_auth(
         self,
@@ -212,12 +232,13 @@ class Turn:
         *,
         within: timedelta | None = None,
         remind: tuple[timedelta, ...] | list[timedelta] = (),
+        metadata: JsonObject | None = None,
     ) -> None:
         """End the turn until an authorization arrives: by a message, or at `callback_url` (SPEC 7.6).
 
         The state authorises nothing by itself: check what arrived when the next turn runs.
         """
-        self._end(self._question(WaitKind.AUTH, explanation, within, remind))
+        self._end(self._question(WaitKind.AUTH, explanation, within, remind, metadata))
 
     def callback_url(self) -> str:
         """An address for a person or a system outside A2A; what is posted to it resumes the wait that follows.
@@ -227,17 +248,17 @@ class Turn:
         """
         return self._sink.callback_url()
 
-    def complete(self, text: str | Message = "") -> None:
+    def complete(self, text: str | Message = "", *, metadata: JsonObject | None = None) -> None:
         """End the task: done."""
-        self._end(Ended(TaskState.COMPLETED, self._maybe_message(text)))
+        self._end(Ended(TaskState.COMPLETED, self._maybe_message(text), _beside(metadata)))
 
-    def fail(self, text: str | Message) -> None:
+    def fail(self, text: str | Message, *, metadata: JsonObject | None = None) -> None:
         """End the task: it was tried and did not work."""
-        self._end(Ended(TaskState.FAILED, self._maybe_message(text)))
+        self._end(Ended(TaskState.FAILED, self._maybe_message(text), _beside(metadata)))
 
-    def reject(self, text: str | Message) -> None:
+    def reject(self, text: str | Message, *, metadata: JsonObject | None = None) -> None:
         """End the task: it will not be done."""
-        self._end(Ended(TaskState.REJECTED, self._maybe_message(text)))
+        self._end(Ended(TaskState.REJECTED, self._maybe_message(text), _beside(metadata)))
 
     def agent_message(self, *parts: Part, metadata: JsonObject | None = None) -> Message:
         """A message of the agent with several parts, to be used in place of a text."""
@@ -256,16 +277,18 @@ class Turn:
         text: str | Message,
         within: timedelta | None,
         remind: tuple[timedelta, ...] | list[timedelta],
+        metadata: JsonObject | None,
     ) -> Question:
         message = self._maybe_message(text)
         if message is None:
             raise ValueError("a question needs words: say what is needed, so that the caller can give it")
         limit = self._default_wait if within is None else within
-        return Question(kind=kind, message=message, within=limit, remind=tuple(remind))
+        return Question(kind=kind, message=message, within=limit, remind=tuple(remind), metadata=_beside(metadata))
 
     def _maybe_message(self, text: str | Message) -> Message | None:
+        """What the agent says: as its own and on this task, whatever an author left out (SPEC 4.1.4)."""
         if isinstance(text, Message):
-            return plain(text)
+            return plain(text.but(role=Role.AGENT, task_id=self.task.id, context_id=self.task.context_id))
         return plain(self.agent_message(Part(text=text))) if text else None
 
     def _status(self, state: TaskState, text: str | Message) -> TaskStatus:
@@ -285,9 +308,17 @@ class Turn:
             raise TurnEnded("the turn has ended: nothing can be said after complete, fail, reject, ask or require_auth")
 
 
+def _beside(metadata: JsonObject | None) -> JsonObject | None:
+    copied = plain_data("metadata", metadata) if metadata is not None else None
+    if copied is not None and not isinstance(copied, dict):
+        raise ValueError("metadata must be an object, by name: it is merged into what was said before")
+    return copied
+
+
 def _grown(artifact: Artifact, chunk: Artifact) -> Artifact:
     metadata = {**(artifact.metadata or {}), **(chunk.metadata or {})}
-    return artifact.but(parts=artifact.parts + chunk.parts, metadata=metadata or None)
+    extensions = tuple(dict.fromkeys(artifact.extensions + chunk.extensions))
+    return artifact.but(parts=artifact.parts + chunk.parts, metadata=metadata or None, extensions=extensions)
 
 
 def _part(*, text: str | None, data: Any, raw: bytes | None, url: str | None, media_type: str, filename: str) -> Part:

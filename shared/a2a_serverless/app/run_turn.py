@@ -200,14 +200,15 @@ def _turn(
     skills: tuple[AgentSkill, ...],
 ) -> Turn:
     given = Record(record.head, record.entries[: head.shown_to])
-    whole = Whole(runner.parts, head.key)
+    whole, newest = Whole(runner.parts, head.key), _newest(head, record)
     return Turn(
         task=whole.task(given.task()),
         messages=whole.messages(_messages(head, record)),
         state=deepcopy(head.memory),
         caller=head.caller,
         accepted_output_modes=head.accepts,
-        metadata=_metadata(head, record),
+        metadata=deepcopy(newest.metadata),
+        extensions=newest.extensions,
         skills=skills,
         attempt=head.attempt,
         trigger=head.trigger,
@@ -219,10 +220,9 @@ def _turn(
     )
 
 
-def _metadata(head: Head, record: Record) -> JsonObject | None:
-    """What came beside the newest message that this turn was given."""
-    spoken = [entry for entry in record.entries[: head.shown_to] if isinstance(entry, Spoken)]
-    return deepcopy(spoken[-1].metadata) if spoken else None
+def _newest(head: Head, record: Record) -> Spoken:
+    """The newest message that this turn was given, with what came beside it; a task begins with one."""
+    return next(entry for entry in reversed(record.entries[: head.shown_to]) if isinstance(entry, Spoken))
 
 
 def _messages(head: Head, record: Record) -> tuple[Message, ...]:

@@ -68,6 +68,8 @@ class SendRequest:
     configuration: SendConfiguration = field(default_factory=SendConfiguration)
     metadata: JsonObject | None = None
     """Told to the agent with the message."""
+    extensions: tuple[str, ...] = ()
+    """URIs of the extensions that the call activated (SPEC 4.6); told to the agent as well."""
     trace: str = ""
     """The trace context of the call, if it has one."""
     wire_version: WireVersion = WireVersion.V1_0
@@ -158,7 +160,9 @@ def _direct_reply(host: Host, caller: Caller, request: SendRequest) -> Message |
     if not may_reply(host.agent):
         return None
     message, modes = request.message, request.configuration.accepted_output_modes
-    inbound = InboundMessage(message, caller, accepted_output_modes=modes, metadata=request.metadata or {})
+    inbound = InboundMessage(
+        message, caller, accepted_output_modes=modes, metadata=request.metadata or {}, extensions=request.extensions
+    )
     answer = _replied(host, inbound)
     if answer is None:
         return None
@@ -179,7 +183,7 @@ def _replied(host: Host, inbound: InboundMessage) -> object:
 def _said(host: Host, answer: object) -> Message:
     """What the agent replied, as a message."""
     if isinstance(answer, Message):
-        return answer
+        return answer.but(role=Role.AGENT)
     if isinstance(answer, str):
         return Message(message_id=host.ids(), role=Role.AGENT, parts=(Part(text=answer),))
     if inspect.iscoroutine(answer):
@@ -202,6 +206,7 @@ def _continue(host: Host, caller: Caller, request: SendRequest) -> Head:
             sent=_fingerprint(request),
             push=(config.id,) if config is not None else (),
             metadata=request.metadata or None,
+            extensions=request.extensions,
             trace=request.trace,
             rules=host.rules,
             now=now,
@@ -217,7 +222,12 @@ def _continue(host: Host, caller: Caller, request: SendRequest) -> Head:
 
 
 def _fingerprint(request: SendRequest) -> str:
-    return fingerprint(request.message, push=request.configuration.push, metadata=request.metadata)
+    return fingerprint(
+        request.message,
+        push=request.configuration.push,
+        metadata=request.metadata,
+        extensions=request.extensions,
+    )
 
 
 def _prepared_config(host: Host, key: TaskKey, request: SendRequest, now: datetime) -> PushConfig | None:
@@ -270,6 +280,7 @@ def _create(host: Host, caller: Caller, request: SendRequest, key: TaskKey, *, s
         sent=sent,
         push=(config.id,) if config else (),
         metadata=request.metadata or None,
+        extensions=request.extensions,
         trace=request.trace,
         rules=host.rules,
         now=now,

@@ -18,7 +18,7 @@ from a2a_serverless.core.journal import ArtifactChanged, Entry, Spoken, StatusCh
 from a2a_serverless.core.turns import Ending
 from a2a_serverless.core.waits import Question, check_question
 from a2a_serverless.errors import Conflict, EntryTooLarge, LeaseLost
-from a2a_serverless.types import JsonObject, TaskState
+from a2a_serverless.types import JsonObject, TaskState, compact_json
 
 FLUSH_BYTES: Final = 16_384
 """Entries are written together once they fill a journal segment."""
@@ -234,9 +234,9 @@ class TurnWriter:
 def _size(entry: Entry) -> int:
     """About how many bytes an entry takes in the journal."""
     match entry:
-        case ArtifactChanged(artifact):
-            return len(artifact.to_json())
-        case StatusChanged(new):
-            return len(new.to_json())
+        case ArtifactChanged(artifact, metadata=metadata):
+            return len(artifact.to_json()) + (len(compact_json(metadata)) if metadata else 0)
+        case StatusChanged(new, metadata):
+            return len(new.to_json()) + (len(compact_json(metadata)) if metadata else 0)
         case _:
             return 0

@@ -103,18 +103,23 @@ def _newest_status(entries: Sequence[Entry], shown: TaskStatus | None) -> int:
 
 def _text(entry: Entry, shown: TaskStatus | None) -> str:
     match entry:
-        case Spoken(message, metadata):
-            beside = f',"beside":{compact_json(metadata)}' if metadata else ""
-            return f'{{"said":{message.to_json()}{beside}{_kept_text(entry)}}}'
-        case StatusChanged(status):
-            return '{"shown":true}' if shown is not None else f'{{"status":{status.to_json()}{_kept_text(entry)}}}'
-        case ArtifactChanged(artifact, append, last_chunk):
+        case Spoken(message, metadata, extensions):
+            active = f',"active":{compact_json(extensions)}' if extensions else ""
+            return f'{{"said":{message.to_json()}{_beside(metadata)}{active}{_kept_text(entry)}}}'
+        case StatusChanged(status, metadata):
+            told = '"shown":true' if shown is not None else f'"status":{status.to_json()}{_kept_text(entry)}'
+            return f"{{{told}{_beside(metadata)}}}"
+        case ArtifactChanged(artifact, append, last_chunk, metadata):
             flags = (',"append":true' if append else "") + (',"last":true' if last_chunk else "")
-            return f'{{"artifact":{artifact.to_json()}{flags}{_kept_text(entry)}}}'
+            return f'{{"artifact":{artifact.to_json()}{flags}{_beside(metadata)}{_kept_text(entry)}}}'
         case Restarted(since):
             return f'{{"restarted":{since}}}'
         case _:
             assert_never(entry)
+
+
+def _beside(metadata: JsonObject | None) -> str:
+    return f',"beside":{compact_json(metadata)}' if metadata else ""
 
 
 def _kept_text(entry: Entry) -> str:
@@ -147,6 +152,7 @@ class _Stored(BaseModel):
 
     said: Message | None = None
     beside: JsonObject | None = None
+    active: tuple[str, ...] = ()
     status: TaskStatus | None = None
     artifact: Artifact | None = None
     append: bool = False
@@ -173,15 +179,15 @@ def _entry(written: _Stored, shown: TaskStatus | None) -> Entry:
 
 def _plain(written: _Stored, shown: TaskStatus | None) -> Entry:
     if written.said is not None:
-        return Spoken(written.said, written.beside)
+        return Spoken(written.said, written.beside, written.active)
     if written.artifact is not None:
-        return ArtifactChanged(written.artifact, written.append, written.last)
+        return ArtifactChanged(written.artifact, written.append, written.last, written.beside)
     if written.restarted is not None:
         return Restarted(written.restarted)
     status = shown if written.shown else written.status
     if status is None:
         raise ValueError("the journal has an entry of a kind that this version does not know")
-    return StatusChanged(status)
+    return StatusChanged(status, written.beside)
 
 
 def compressed(text: bytes) -> bytes:

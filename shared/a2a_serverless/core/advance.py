@@ -10,12 +10,14 @@ from a2a_serverless.core import lifecycle
 from a2a_serverless.core.head import Change, Head, Rules
 from a2a_serverless.core.journal import ArtifactChanged, Entry, Spoken, StatusChanged
 from a2a_serverless.errors import IllegalChange
-from a2a_serverless.types import Message, TaskState, TaskStatus
+from a2a_serverless.types import JsonObject, Message, TaskState, TaskStatus
 
 
-def status(state: TaskState, now: datetime, message: Message | None = None) -> StatusChanged:
+def status(
+    state: TaskState, now: datetime, message: Message | None = None, *, metadata: JsonObject | None = None
+) -> StatusChanged:
     """An entry for a new status as of now."""
-    return StatusChanged(TaskStatus(state=state, message=message, timestamp=now))
+    return StatusChanged(TaskStatus(state=state, message=message, timestamp=now), metadata)
 
 
 def advance(head: Head, *entries: Entry, rules: Rules, now: datetime, **fields: Any) -> Change:

@@ -205,7 +205,8 @@ class Record:
         """
         folded = fold(self.entries)
         history = _newest(folded.history, history_length)
-        return task_of(self.head, history=history, artifacts=folded.artifacts if artifacts else ())
+        shown = folded.artifacts if artifacts else ()
+        return task_of(self.head, history=history, artifacts=shown, metadata=folded.metadata)
 
 
 def _newest(history: tuple[Message, ...], length: int | None) -> tuple[Message, ...]:
@@ -214,7 +215,13 @@ def _newest(history: tuple[Message, ...], length: int | None) -> tuple[Message, 
     return history[-length:] if length > 0 else ()
 
 
-def task_of(head: Head, *, history: tuple[Message, ...] = (), artifacts: tuple[Artifact, ...] = ()) -> Task:
+def task_of(
+    head: Head,
+    *,
+    history: tuple[Message, ...] = (),
+    artifacts: tuple[Artifact, ...] = (),
+    metadata: JsonObject | None = None,
+) -> Task:
     """The Task: what the head knows of it, with what its journal adds."""
     return Task(
         id=head.key.task_id,
@@ -222,13 +229,13 @@ def task_of(head: Head, *, history: tuple[Message, ...] = (), artifacts: tuple[A
         status=head.status,
         artifacts=artifacts,
         history=history,
-        metadata=_shown_metadata(head),
+        metadata=_shown_metadata(head, metadata),
     )
 
 
-def _shown_metadata(head: Head) -> JsonObject | None:
-    """The deadline the task waits for, and the number its newest nudge carries."""
-    metadata: JsonObject = {}
+def _shown_metadata(head: Head, said: JsonObject | None) -> JsonObject | None:
+    """What the agent said of the task, with the deadline it waits for and the number its newest nudge carries."""
+    metadata = dict(said or {})
     if head.wait is not None:
         metadata[WAIT_EXTENSION_URI] = {"until": timestamp_text(head.wait.until)}
     if head.nudge_seq:

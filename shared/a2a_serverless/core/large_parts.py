@@ -209,10 +209,14 @@ def _fits(entry: Entry) -> bool:
     """Whether what stays can be kept. Only the agent's own is looked at: a caller's is bounded by its request."""
     if isinstance(entry, Spoken | Restarted):
         return True
+    beside = len(to_json(entry.metadata)) if entry.metadata else 0
     said = entry.status.message if isinstance(entry, StatusChanged) else entry.artifact
-    if said is None or (len(said.parts) < 64 and not said.metadata and not any(part.metadata for part in said.parts)):
+    if said is None:
+        return beside <= LARGEST_REST
+    plain = len(said.parts) < 64 and not said.metadata and not any(part.metadata for part in said.parts)
+    if plain and not beside:
         return True
-    return len(said.to_json()) <= LARGEST_REST
+    return len(said.to_json()) + beside <= LARGEST_REST
 
 
 def parts_of(entry: Entry) -> tuple[Part, ...]:
@@ -236,7 +240,7 @@ def with_parts(entry: Entry, parts: tuple[Part, ...]) -> Entry:
         case Spoken(message):
             return replace(entry, message=message.but(parts=parts))
         case StatusChanged(status) if status.message is not None:
-            return StatusChanged(status.but(message=status.message.but(parts=parts)))
+            return replace(entry, status=status.but(message=status.message.but(parts=parts)))
         case ArtifactChanged(artifact):
             return replace(entry, artifact=artifact.but(parts=parts))
         case StatusChanged() | Restarted():

@@ -29,17 +29,22 @@ class Retry:
 
 
 def fingerprint(
-    message: Message, *, push: TaskPushNotificationConfig | None = None, metadata: JsonObject | None = None
+    message: Message,
+    *,
+    push: TaskPushNotificationConfig | None = None,
+    metadata: JsonObject | None = None,
+    extensions: tuple[str, ...] = (),
 ) -> str:
     """What makes two sends the same: id, target and content. JSON-RPC ids mean nothing here.
 
-    A webhook and metadata that came along are content: the same words with others are no retry, and they must not be
-    lost.
+    A webhook, metadata and extensions that came along are content: the same words with others are no retry, and they
+    must not be lost.
     """
     content = [
         message.to_json(),
         *([push.to_json()] if push is not None else []),
         *([compact_json({"metadata": metadata})] if metadata else []),
+        *([compact_json({"extensions": sorted(extensions)})] if extensions else []),
     ]
     return hashlib.sha256(f"[{','.join(content)}]".encode()).hexdigest()
 
@@ -54,13 +59,15 @@ def new_task(
     sent: str,
     push: tuple[str, ...],
     metadata: JsonObject | None = None,
+    extensions: tuple[str, ...] = (),
     trace: str = "",
     rules: Rules,
     now: datetime,
 ) -> Change:
     """A task that begins with `message`: SUBMITTED, its first turn due.
 
-    `sent` is the fingerprint of the send, `metadata` what it said beside the message.
+    `sent` is the fingerprint of the send, `metadata` what it said beside the message, `extensions` are those it
+    activated.
     """
     head = Head(
         key=key,
@@ -72,7 +79,7 @@ def new_task(
     )
     return advance(
         head,
-        Spoken(_addressed(message, key.task_id, context_id), metadata),
+        Spoken(_addressed(message, key.task_id, context_id), metadata, extensions),
         rules=rules,
         now=now,
         turn_due=1,
@@ -91,6 +98,7 @@ def accept(
     sent: str,
     push: tuple[str, ...] = (),
     metadata: JsonObject | None = None,
+    extensions: tuple[str, ...] = (),
     trace: str = "",
     rules: Rules,
     now: datetime,
@@ -98,7 +106,8 @@ def accept(
     """A message to a task: the answer it waits for, or one more to be read by the next turn.
 
     `sent` is the fingerprint of the send, `accepts` are the media types asked for, `push` are ids of push configs that
-    came with the message, `metadata` is what was said beside it, `trace` is the trace context of its call.
+    came with the message, `metadata` is what was said beside it, `extensions` are those it activated, `trace` is the
+    trace context of its call.
 
     Raises:
         InvalidParams: the message names another context than the task's (SPEC 3.4.3).
@@ -112,7 +121,7 @@ def accept(
         raise UnsupportedOperation(
             f"the task has ended ({head.state.value}); send a new message without taskId", taskId=head.key.task_id
         )
-    spoken = Spoken(_addressed(message, head.key.task_id, head.context_id), metadata)
+    spoken = Spoken(_addressed(message, head.key.task_id, head.context_id), metadata, extensions)
     heard = {
         "caller": caller,
         "accepts": accepts or head.accepts,

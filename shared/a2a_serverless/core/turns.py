@@ -123,6 +123,8 @@ class Ended:
 
     state: TaskState
     message: Message | None = None
+    metadata: JsonObject | None = None
+    """What it says of the task beside the message."""
 
 
 Ending = Ended | Question
@@ -140,7 +142,8 @@ def end(
     """The turn is over: `entries` that were not written yet, then how it ended, in one change."""
     check_fence(head, fence)
     match ending:
-        case Ended(state, message):
-            return advance(head, *entries, status(state, now, message), rules=rules, now=now, memory=memory)
+        case Ended(state, message, metadata):
+            last = status(state, now, message, metadata=metadata)
+            return advance(head, *entries, last, rules=rules, now=now, memory=memory)
         case Question():
             return park(head, ending, *entries, memory=memory, rules=rules, now=now)

@@ -24,6 +24,8 @@ class Question:
     message: Message
     within: timedelta
     remind: tuple[timedelta, ...] = ()
+    metadata: JsonObject | None = None
+    """What it says of the task beside the message."""
 
 
 def check_question(question: Question, rules: Rules) -> None:
@@ -47,7 +49,7 @@ def park(head: Head, question: Question, *entries: Entry, memory: JsonObject, ru
 
     A message that came meanwhile is taken at once by the next turn.
     """
-    asked = (*entries, status(_STATES[question.kind], now, question.message))
+    asked = (*entries, status(_STATES[question.kind], now, question.message, metadata=question.metadata))
     ended: dict[str, Any] = {"lease": None, "read_to": head.shown_to, "memory": memory}
     if head.has_unread:
         return advance(

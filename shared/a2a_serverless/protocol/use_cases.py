@@ -41,6 +41,8 @@ class Call:
     version: WireVersion
     extended_card: Callable[[WireVersion], JsonObject | None]
     """The extended card in the shape of a version; None if the agent has none."""
+    extensions: tuple[str, ...] = ()
+    """URIs of the extensions that it activates."""
     trace: str = ""
     """The trace context that the call is part of."""
 
@@ -126,6 +128,7 @@ def _send_request(call: Call, request: SendMessageRequest) -> send.SendRequest:
             return_immediately=configuration.return_immediately,
         ),
         metadata=request.metadata,
+        extensions=call.extensions,
         trace=call.trace,
         wire_version=call.version,
     )

@@ -58,11 +58,13 @@ def perform(visit: Visit, operation: Operation, dialect: Dialect, wire: JsonObje
     asked = extensions.requested(visit.request, dialect.version)
     if operation.sends:
         extensions.check_required(asked, visit.host.card.capabilities.extensions)
+    active = extensions.activated(asked, visit.cards.extensions(visit.host)) if asked else ()
     call = Call(
         host=visit.host,
         caller=caller,
         version=dialect.version,
         extended_card=partial(visit.cards.extended, visit.host, url=visit.url),
+        extensions=active,
         trace=_trace(visit.request),
     )
     try:
@@ -72,7 +74,6 @@ def perform(visit: Visit, operation: Operation, dialect: Dialect, wire: JsonObje
         raise Busy("the task is being changed by others; try again") from error
     except EntryTooLarge as error:
         raise InvalidParams.of("message", "is larger than can be kept; send large content as url parts") from error
-    active = extensions.activated(asked, visit.cards.extensions(visit.host)) if asked else ()
     return Outcome(result, extensions.echo(active, dialect.version))
 
 

@@ -63,10 +63,11 @@ artifacts = model(
     metadata=st.none() | json_objects,
     extensions=st.lists(texts, max_size=2).map(tuple),
 )
+beside = st.none() | json_objects.filter(bool)
 entries: st.SearchStrategy[Entry] = st.one_of(
-    st.builds(Spoken, messages, st.none() | json_objects.filter(bool)),
-    st.builds(StatusChanged, statuses),
-    st.builds(ArtifactChanged, artifacts, st.booleans(), st.booleans()),
+    st.builds(Spoken, messages, beside, st.lists(names, max_size=2).map(tuple)),
+    st.builds(StatusChanged, statuses, beside),
+    st.builds(ArtifactChanged, artifacts, st.booleans(), st.booleans(), beside),
     st.builds(Restarted, st.integers(0, 1000)),
 )
 waits = st.builds(

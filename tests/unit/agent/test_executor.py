@@ -9,6 +9,7 @@ from a2a.helpers.proto_helpers import new_task_from_user_message, new_text_messa
 from a2a.server.agent_execution import AgentExecutor, RequestContext
 from a2a.server.events import EventQueue
 from a2a.server.tasks import TaskUpdater
+from a2a.types import a2a_pb2 as sdk
 
 from a2a_serverless.agent.executor import ExecutorAgent
 from a2a_serverless.types import Caller, Owner, Task, TaskState
@@ -102,6 +103,91 @@ def test_what_the_request_said_beside_the_message_is_the_executor_s_to_read() ->
 
     assert done.status.message is not None
     assert done.status.message.text == "3 as text/csv"
+
+
+async def states(context: RequestContext, event_queue: EventQueue) -> None:
+    """Says something of the task with each event: with a status, a chunk, an end."""
+    ids = {"task_id": context.task_id, "context_id": context.context_id}
+    for state, metadata in ((sdk.TASK_STATE_WORKING, {"a": 1, "b": "x"}), (sdk.TASK_STATE_COMPLETED, {"b": "y"})):
+        status = sdk.TaskStatus(state=state)
+        await event_queue.enqueue_event(sdk.TaskStatusUpdateEvent(status=status, metadata=metadata, **ids))
+
+
+def test_what_an_event_says_of_the_task_stays_with_it() -> None:
+    world = world_of(states)
+
+    done = after(world, world.send("hi"))
+
+    assert done.metadata is not None
+    assert {name: done.metadata[name] for name in ("a", "b")} == {"a": 1, "b": "y"}
+
+
+async def shows(context: RequestContext, event_queue: EventQueue) -> None:
+    """Ends with a task, as some executors do."""
+    task = sdk.Task(id=context.task_id, status=sdk.TaskStatus(state=sdk.TASK_STATE_COMPLETED), metadata={"a": 1})
+    task.artifacts.append(sdk.Artifact(artifact_id="quote", parts=[new_text_part("7")]))
+    await event_queue.enqueue_event(task)
+
+
+def test_a_task_that_is_shown_is_the_task() -> None:
+    world = world_of(shows)
+
+    done = after(world, world.send("hi"))
+
+    assert (done.status.state, done.artifacts[0].parts[0].text) == (TaskState.COMPLETED, "7")
+    assert (done.metadata or {})["a"] == 1
+
+
+async def closes(context: RequestContext, event_queue: EventQueue) -> None:
+    """Says with a chunk of nothing that there is no more, as the executor of strands-agents did (harness-sdk#1640)."""
+    says = updater(context, event_queue)
+    await says.add_artifact([new_text_part("all")], artifact_id="a", extensions=["urn:x"])
+    await says.add_artifact([], artifact_id="a", append=True, last_chunk=True)
+    await says.complete()
+
+
+def test_a_last_chunk_without_parts_ends_the_result_and_not_the_task() -> None:
+    world = world_of(closes)
+
+    done = after(world, world.send("hi"))
+
+    assert done.status.state is TaskState.COMPLETED
+    (artifact,) = done.artifacts
+    assert "".join(part.text or "" for part in artifact.parts) == "all"
+    assert (artifact.name, artifact.extensions) == ("", ("urn:x",))
+
+
+async def mumbles(context: RequestContext, event_queue: EventQueue) -> None:
+    """Leaves out of its messages what is not its to know, and says one without a word."""
+    nameless = new_text_message("done")
+    nameless.message_id = ""
+    await updater(context, event_queue).start_work(sdk.Message(message_id="m", role=sdk.ROLE_AGENT))
+    await updater(context, event_queue).complete(nameless)
+
+
+def test_what_a_message_must_have_is_filled_in() -> None:
+    world = world_of(mumbles)
+
+    done = after(world, world.send("hi"))
+
+    said = done.status.message
+    assert said is not None
+    assert (said.text, said.task_id, said.context_id) == ("done", done.id, done.context_id)
+    assert said.message_id
+    assert [message.text for message in done.history] == ["hi"]
+
+
+async def looks(context: RequestContext, event_queue: EventQueue) -> None:
+    await updater(context, event_queue).complete(new_text_message(" ".join(sorted(context.requested_extensions))))
+
+
+def test_the_executor_is_told_which_extensions_are_active() -> None:
+    world = world_of(looks)
+
+    done = after(world, world.send("hi", active=("urn:y", "urn:x")))
+
+    assert done.status.message is not None
+    assert done.status.message.text == "urn:x urn:y"
 
 
 @pytest.mark.parametrize(

@@ -248,6 +248,74 @@ def test_a_message_of_several_parts_may_stand_for_words() -> None:
     assert ears.ending.message == form
 
 
+@pytest.mark.parametrize(
+    "say",
+    [
+        lambda turn, message: turn.working(message),
+        lambda turn, message: turn.ask(message),
+        lambda turn, message: turn.require_auth(message),
+        lambda turn, message: turn.complete(message),
+        lambda turn, message: turn.fail(message),
+        lambda turn, message: turn.reject(message),
+    ],
+)
+def test_a_message_of_its_own_making_is_the_agent_s_and_on_this_task(say: Callable[[Turn, Message], None]) -> None:
+    """A message of a server carries both ids (SPEC 4.1.4); elsewhere they were left empty (a2a-java#976)."""
+    turn, ears = a_turn()
+
+    say(turn, Message(message_id="m-1", role=Role.USER, parts=(Part(text="hm"),), task_id="another"))
+
+    spoken = ears.ending if ears.ending is not None else stated(ears).status
+    assert spoken.message == Message(
+        message_id="m-1", role=Role.AGENT, parts=(Part(text="hm"),), task_id="task-1", context_id="context-1"
+    )
+
+
+def stated(ears: Ears) -> StatusChanged:
+    (entry,) = ears.heard
+    assert isinstance(entry, StatusChanged)
+    return entry
+
+
+@pytest.mark.parametrize(
+    "say",
+    [
+        lambda turn, said: turn.working("", metadata=said),
+        lambda turn, said: turn.ask("which?", metadata=said),
+        lambda turn, said: turn.require_auth("who?", metadata=said),
+        lambda turn, said: turn.complete(metadata=said),
+        lambda turn, said: turn.fail("no", metadata=said),
+        lambda turn, said: turn.reject("no", metadata=said),
+    ],
+)
+def test_each_of_its_words_may_say_something_of_the_task(say: Callable[[Turn, Any], None]) -> None:
+    turn, ears = a_turn()
+    said = {"file-required": True, "sizes": (1, 2)}
+
+    say(turn, said)
+    said["file-required"] = False
+
+    spoken = ears.ending if ears.ending is not None else stated(ears)
+    assert spoken.metadata == {"file-required": True, "sizes": [1, 2]}
+
+
+@pytest.mark.parametrize("said", [[1], "words", {"a": float("nan")}])
+def test_what_is_said_of_a_task_is_an_object_of_json(said: Any) -> None:
+    turn, _ = a_turn()
+
+    with pytest.raises(ValueError, match="metadata must be"):
+        turn.complete(metadata=said)
+
+
+def test_a_result_names_the_extensions_it_uses_and_its_event_may_say_more() -> None:
+    turn, ears = a_turn()
+
+    turn.artifact("log", text="1", extensions=("urn:x",), event_metadata={"rate": 2})
+
+    assert produced(ears).artifact.extensions == ("urn:x",)
+    assert produced(ears).metadata == {"rate": 2}
+
+
 def test_a_question_has_a_deadline_and_reminders_in_a_list_or_a_tuple() -> None:
     turn, ears = a_turn()
     hour = timedelta(hours=1)
@@ -420,7 +488,7 @@ def test_half_a_character_is_refused_where_it_is_said() -> None:
     half = "\ud83d"
     turn, ears = a_turn()
 
-    for said in (
+    sayings: tuple[Callable[[], None], ...] = (
         lambda: turn.artifact("name", text=half),
         lambda: turn.artifact(half, text=""),
         lambda: turn.artifact("name", text="", media_type=half),
@@ -428,7 +496,8 @@ def test_half_a_character_is_refused_where_it_is_said() -> None:
         lambda: turn.ask(half),
         lambda: turn.complete(half),
         lambda: turn.fail(turn.agent_message(Part(text="", filename=half))),
-    ):
+    )
+    for said in sayings:
         with pytest.raises(ValueError, match=r"half of a surrogate pair|unicode string"):
             said()
 

@@ -356,17 +356,18 @@ def message(
 
 
 def request(text: str = "hello", **how: object) -> SendRequest:
-    """A send: members of `SendConfiguration` go there, `hook` is an inline webhook, `metadata` the request's,
-    the rest makes the message."""
+    """A send: members of `SendConfiguration` go there, `hook` is an inline webhook, `metadata` the request's, `active`
+    are the extensions it activates, the rest makes the message."""
     hook = how.pop("hook", None)
     push = hook if isinstance(hook, TaskPushNotificationConfig) else webhook(str(hook)) if hook else None
     about_the_answer = {"history_length", "return_immediately", "accepted_output_modes"}
     configuration = {name: how.pop(name) for name in about_the_answer & how.keys()}
-    metadata = how.pop("metadata", None)
+    metadata, active = how.pop("metadata", None), how.pop("active", ())
     return SendRequest(
         message=message(text, **how),  # type: ignore[arg-type]  # each is checked where it lands
         configuration=SendConfiguration(push=push, **configuration),  # type: ignore[arg-type]  # as above
         metadata=metadata,  # type: ignore[arg-type]  # as above
+        extensions=active,  # type: ignore[arg-type]  # as above
     )
 
 

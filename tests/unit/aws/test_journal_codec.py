@@ -24,10 +24,13 @@ def test_entries_of_every_kind_are_read_back() -> None:
     entries: list[Entry] = [
         Spoken(HELLO),
         Spoken(HELLO, {"order": [7, None]}),
+        Spoken(HELLO, {"order": 7}, ("urn:x", "urn:y")),
         WORKING,
+        StatusChanged(WORKING.status, {"a": [1, None]}),
         StatusChanged(WORKING.status.but(message=HELLO)),
         build.artifact("x"),
         ArtifactChanged(Artifact(artifact_id="a", parts=(Part(text=""),)), append=True, last_chunk=True),
+        ArtifactChanged(Artifact(artifact_id="a", parts=(Part(text=""),)), metadata={"rate": 2}),
         Restarted(0),
         Restarted(12),
     ]
@@ -61,6 +64,14 @@ def test_the_newest_status_is_not_stored_twice() -> None:
 
     assert len(marked) < len(journal_codec.encode([WORKING, said])) - 150
     assert journal_codec.decode(marked, shown=said.status) == (WORKING, said)
+
+
+def test_what_a_status_says_of_the_task_is_not_in_the_head_and_stays() -> None:
+    last = StatusChanged(DONE.status, {"a": 1})
+
+    marked = journal_codec.encode([WORKING, last], shown=DONE.status)
+
+    assert journal_codec.decode(marked, shown=DONE.status) == (WORKING, last)
 
 
 def test_only_the_entry_that_says_what_the_head_says_is_left_out() -> None:

@@ -100,6 +100,54 @@ def test_metadata_of_chunks_is_merged_the_newest_last() -> None:
     assert [artifact.metadata for artifact in fold(entries).artifacts] == [{"x": 1, "y": 2}]
 
 
+def test_a_result_uses_what_any_of_its_chunks_uses() -> None:
+    first, second = (chunk("a", text).artifact for text in "12")
+    entries = (
+        ArtifactChanged(first.but(extensions=("urn:x", "urn:y"))),
+        ArtifactChanged(second.but(extensions=("urn:y", "urn:z")), append=True),
+    )
+
+    assert [artifact.extensions for artifact in fold(entries).artifacts] == [("urn:x", "urn:y", "urn:z")]
+
+
+# Metadata
+
+
+def stated(**metadata: object) -> StatusChanged:
+    return StatusChanged(TaskStatus(state=TaskState.WORKING, timestamp=START), metadata)
+
+
+def test_what_is_said_of_a_task_is_merged_key_by_key() -> None:
+    """It was lost, or took the place of what was said before (a2a-js#739, a2a-java#427, a2a-python#238)."""
+    entries = (stated(a=1, b={"x": 1}), said("one moment"), stated(b={"y": 2}, c=None))
+
+    assert fold(entries).metadata == {"a": 1, "b": {"y": 2}, "c": None}
+
+
+def test_a_restart_takes_back_what_its_dead_attempt_said_of_the_task() -> None:
+    assert fold((stated(a=1), stated(a=2, b=2), Restarted(1))).metadata == {"a": 1}
+
+
+def test_the_task_says_it_beside_what_the_kit_says_and_never_over_it() -> None:
+    head = a_head(TaskState.INPUT_REQUIRED, waiting=True).but(nudge_seq=5, entries=1)
+
+    metadata = Record(head, (stated(a=1, **{PUSH_NUDGE_KEY: "mine"}),)).task().metadata
+
+    assert metadata is not None
+    assert metadata["a"] == 1
+    assert metadata[PUSH_NUDGE_KEY] == {"seq": "5"}
+    assert WAIT_EXTENSION_URI in metadata
+
+
+def test_an_event_carries_what_is_said_with_it_and_an_artifact_does_not_keep_it() -> None:
+    produced = ArtifactChanged(chunk("a", "1").artifact, metadata={"rate": 2})
+
+    events = [event_of(entry, task_id="t", context_id="c") for entry in (stated(a=1), produced)]
+
+    assert [event and event.metadata for event in events] == [{"a": 1}, {"rate": 2}]
+    assert fold((produced,)) == fold((chunk("a", "1"),))
+
+
 def test_a_restart_takes_back_what_was_produced_since_its_turn_began_and_no_word() -> None:
     entries: tuple[Entry, ...] = (
         Spoken(a_message("hello")),

@@ -1,6 +1,7 @@
 """What leaves an entry of the journal, and what is too large to be kept at all."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -11,11 +12,11 @@ from a2a_serverless.types import Artifact, JsonObject, Message, Part, Role, Task
 from tests.fakes import START
 
 
-def artifact(*parts: Part, metadata: JsonObject | None = None) -> Entry:
+def artifact(*parts: Part, metadata: JsonObject | None = None) -> ArtifactChanged:
     return ArtifactChanged(Artifact(artifact_id="a", parts=parts, metadata=metadata))
 
 
-def status(*parts: Part, metadata: JsonObject | None = None) -> Entry:
+def status(*parts: Part, metadata: JsonObject | None = None) -> StatusChanged:
     message = Message(message_id="m", role=Role.AGENT, parts=parts, metadata=metadata)
     return StatusChanged(TaskStatus(state=TaskState.WORKING, message=message, timestamp=START))
 
@@ -48,3 +49,22 @@ def test_text_that_grows_as_json_leaves_rather_than_be_refused(entry: Callable[.
 def test_what_cannot_leave_and_is_too_large_is_refused_in_a_sentence() -> None:
     with pytest.raises(EntryTooLarge, match=f"more than {LARGEST_REST} bytes of metadata and small parts"):
         moved_out([artifact(text(1), metadata={"much": "x" * LARGEST_REST})])
+
+
+@pytest.mark.parametrize(
+    "entry", [artifact(text(1)), status(text(1)), StatusChanged(TaskStatus(state=TaskState.WORKING))]
+)
+def test_what_is_said_beside_an_entry_counts_as_what_stays(entry: ArtifactChanged | StatusChanged) -> None:
+    moved_out([replace(entry, metadata={"much": "x" * 1000})])
+
+    with pytest.raises(EntryTooLarge, match=f"more than {LARGEST_REST} bytes of metadata and small parts"):
+        moved_out([replace(entry, metadata={"much": "x" * LARGEST_REST})])
+
+
+def test_a_status_whose_parts_leave_keeps_what_is_said_beside_it() -> None:
+    said = replace(status(text(INLINE_BYTES + 1)), metadata={"a": 1})
+
+    ((moved,), _) = moved_out([said])
+
+    assert isinstance(moved, StatusChanged)
+    assert moved.metadata == {"a": 1}

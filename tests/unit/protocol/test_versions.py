@@ -2,6 +2,8 @@
 
 import pytest
 
+from a2a_serverless import InboundMessage, Turn
+
 from .door import Door, Insisting, json_of, message, old_message, proto_message
 
 READ = {"jsonrpc": "2.0", "id": 1, "method": "ListTasks"}
@@ -76,6 +78,44 @@ def test_extensions_that_are_known_are_said_to_be_active() -> None:
 
     assert response.status == 200
     assert response.headers["a2a-extensions"] == "urn:test:must"
+
+
+class Told(Insisting):
+    """Says which extensions it was told of."""
+
+    def run(self, turn: Turn) -> None:
+        if not turn.state:
+            turn.state["asked"] = True
+            return turn.ask(" ".join(turn.extensions))
+        return turn.complete(" ".join(turn.extensions))
+
+    def reply(self, inbound: InboundMessage) -> str | None:
+        return " ".join(inbound.extensions) if inbound.message.text == "reply" else None
+
+
+def test_the_agent_is_told_which_extensions_are_active_with_each_message() -> None:
+    """What is said to be active and known to nobody is not (agentstack#2061, a2a-js#544)."""
+    door, both = Door(Told()), "urn:test:may, urn:nobody, urn:test:must"
+
+    asked = door.result("SendMessage", {"message": message("first")}, a2a_extensions=both)["task"]
+    second = {"message": message("second", taskId=asked["id"])}
+    done = door.result("SendMessage", second, a2a_extensions="urn:test:must")["task"]
+    reply = door.result("SendMessage", {"message": message("reply")}, a2a_extensions=both)["message"]
+
+    assert asked["status"]["message"]["parts"] == [{"text": "urn:test:may urn:test:must"}]
+    assert done["status"]["message"]["parts"] == [{"text": "urn:test:must"}]
+    assert reply["parts"] == [{"text": "urn:test:may urn:test:must"}]
+
+
+def test_the_same_words_with_another_extension_are_no_retry() -> None:
+    door = Door(Told())
+
+    tasks = [
+        door.result("SendMessage", {"message": message("first")}, a2a_extensions=asked)["task"]["id"]
+        for asked in ("urn:test:must", "urn:test:must,urn:test:may", "urn:test:may,urn:test:must", "urn:test:must")
+    ]
+
+    assert len(set(tasks)) == 2
 
 
 def test_no_extension_asked_for_none_active() -> None:
