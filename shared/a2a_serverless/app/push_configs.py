@@ -148,13 +148,21 @@ def get(host: Host, caller: Caller, task_id: str, config_id: str) -> TaskPushNot
     return config.shown(task_id)
 
 
-def list_all(host: Host, caller: Caller, task_id: str) -> tuple[TaskPushNotificationConfig, ...]:
-    """ListTaskPushNotificationConfigs, oldest first; never more than a task may have, so always one page.
+def registered(host: Host, caller: Caller, task_id: str) -> tuple[PushConfig, ...]:
+    """The webhooks of a task, oldest first, then by id.
 
     A config counts once the task names it: one that was stored for a write that then lost its race does not.
+
+    Raises:
+        TaskNotFound: no such task.
     """
     key, head = _task(host, caller, task_id)
-    return tuple(config.shown(task_id) for config in host.push.configs(key) if config.id in head.push)
+    return tuple(config for config in host.push.configs(key) if config.id in head.push)
+
+
+def list_all(host: Host, caller: Caller, task_id: str) -> tuple[TaskPushNotificationConfig, ...]:
+    """ListTaskPushNotificationConfigs, whole: as its owner may read it."""
+    return tuple(config.shown(task_id) for config in registered(host, caller, task_id))
 
 
 def delete(host: Host, caller: Caller, task_id: str, config_id: str) -> None:

@@ -44,8 +44,9 @@ def result_text(result: Result) -> str:
             return _listed(result)
         case TaskPushNotificationConfig():
             return result.to_json()
-        case PushConfigs(configs):
-            return f'{{"configs":[{",".join(config.to_json() for config in configs)}],"nextPageToken":""}}'
+        case PushConfigs(configs, token):
+            shown = ",".join(config.to_json() for config in configs)
+            return f'{{"configs":[{shown}],"nextPageToken":{text_of(token)}}}'
         case Deleted():
             return "{}"
         case ExtendedCard(wire) | Extra(wire):

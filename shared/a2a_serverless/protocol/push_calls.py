@@ -1,12 +1,19 @@
 """The operations about webhooks as functions from a request of 1.0 to a result."""
 
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
 from a2a_serverless.app import push_configs
-from a2a_serverless.core.push import WireVersion
+from a2a_serverless.core.push import PushConfig, WireVersion
 from a2a_serverless.errors import InvalidParams, TaskNotFound
 from a2a_serverless.protocol.push_requests import CreatePushConfigRequest, ListPushConfigsRequest, PushConfigRequest
 from a2a_serverless.protocol.results import Deleted, PushConfigs
 from a2a_serverless.protocol.use_cases import Call, known_task_id
 from a2a_serverless.types import TaskPushNotificationConfig
+
+_TOKEN: Final = re.compile(r"([0-9]{1,17})-([A-Za-z0-9._~-]{1,128})")
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def create_push_config(call: Call, request: CreatePushConfigRequest) -> TaskPushNotificationConfig:
@@ -39,10 +46,31 @@ def _config_of_03(
 
 
 def list_push_configs(call: Call, request: ListPushConfigsRequest) -> PushConfigs:
-    """ListTaskPushNotificationConfigs."""
-    if request.page_token:
-        raise InvalidParams.of("pageToken", "must be empty: there is one page")
-    return PushConfigs(push_configs.list_all(call.host, call.caller, known_task_id(request.task_id)))
+    """ListTaskPushNotificationConfigs: all of them, unless fewer are asked for."""
+    task_id = known_task_id(request.task_id)
+    registered = push_configs.registered(call.host, call.caller, task_id)
+    after = _position_in(request.page_token)
+    left = tuple(config for config in registered if after is None or _position(config) > after)
+    page = left[: request.page_size or len(left)]
+    token = _token(page[-1]) if len(page) < len(left) else ""
+    return PushConfigs(tuple(config.shown(task_id) for config in page), token)
+
+
+def _position(config: PushConfig) -> tuple[int, str]:
+    """Where a config stands in the list, whether or not it is still there."""
+    return (config.created_at - _EPOCH) // timedelta(microseconds=1), config.id
+
+
+def _token(config: PushConfig) -> str:
+    since, name = _position(config)
+    return f"{since}-{name}"
+
+
+def _position_in(token: str) -> tuple[int, str] | None:
+    read = _TOKEN.fullmatch(token)
+    if token and read is None:
+        raise InvalidParams.of("pageToken", "must be the nextPageToken of this very list; leave it out to begin")
+    return (int(read.group(1)), read.group(2)) if read else None
 
 
 def delete_push_config(call: Call, request: PushConfigRequest) -> Deleted:

@@ -39,7 +39,7 @@ class NamedPushConfigRequest(PushConfigRequest):
 
 
 class ListPushConfigsRequest(AboutWebhooks):
-    """ListTaskPushNotificationConfigs (SPEC 3.1.9). A task has so few that there is one page."""
+    """ListTaskPushNotificationConfigs (SPEC 3.1.9). A page size of 0 is that of ProtoJSON: not said."""
 
     page_size: Annotated[StrictInt, Field(ge=0)] | None = None
     page_token: StrictStr = ""

@@ -26,9 +26,10 @@ class Listed:
 
 @dataclass(frozen=True, slots=True)
 class PushConfigs:
-    """ListTaskPushNotificationConfigsResponse, whole."""
+    """ListTaskPushNotificationConfigsResponse. The token is empty on the last page; 0.3 knows no pages."""
 
     configs: tuple[TaskPushNotificationConfig, ...]
+    next_page_token: str = ""
 
 
 @dataclass(frozen=True, slots=True)
