@@ -83,6 +83,8 @@ def _sent(request: Request, matched: Matched) -> JsonObject:
         return {}
     media.check(request)
     body = parse(request.body)
+    if body is None:
+        return {}  # how clients for Go spell that there is nothing to say (a2a-go#381)
     if not isinstance(body, dict):
         raise InvalidRequest("the body must be a JSON object")
     return body
