@@ -48,7 +48,7 @@ def stage(
     """
     _copy(ROOT / "functions", target / "functions")
     _copy(ROOT / "shared" / "a2a_serverless", target / "a2a_serverless")
-    for tool in ("local", "cli"):  # they run functions; no function runs them
+    for tool in ("local", "cli", "testing"):  # they run functions; no function runs them
         shutil.rmtree(target / "a2a_serverless" / tool, ignore_errors=True)
     models.write_models(target / "a2a_serverless" / "aws" / models.FOLDER)
     if agent_source is not None:

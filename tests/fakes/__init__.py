@@ -1,11 +1,25 @@
 """Adapters of the ports in memory, for tests of use cases. No mocks: each is held to the contract suite of its port."""
 
-from .clock import START, FakeClock, SequentialIds
+from a2a_serverless.testing.memory import (
+    START,
+    FakeClock,
+    MemoryCallbacks,
+    MemoryContexts,
+    MemoryPush,
+    MemoryQueues,
+    MemoryTasks,
+    MemoryWaits,
+    PlainSealer,
+    QueuedCancel,
+    QueuedNudge,
+    QueuedPing,
+    QueuedTurn,
+    SequentialIds,
+)
+
+from .endpoints import MemoryEndpoints, MemoryHosts
+from .later import MemoryLater
 from .parts import MemoryParts
-from .push import MemoryCallbacks, MemoryContexts, MemoryEndpoints, MemoryHosts, MemoryPush
-from .queues import MemoryLater, MemoryQueues, MemoryWaits, QueuedCancel, QueuedNudge, QueuedPing, QueuedTurn
-from .sealer import PlainSealer
-from .tasks import MemoryTasks
 
 __all__ = [
     "START",

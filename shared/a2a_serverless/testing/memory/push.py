@@ -1,17 +1,13 @@
-"""Webhooks, their nudges, and the small things kept beside tasks, in memory."""
+"""Webhooks and their nudges, and the small things kept beside tasks, in memory."""
 
-import threading
-from dataclasses import replace
-from datetime import datetime, timedelta
-from itertools import count
+from datetime import datetime
 
 from a2a_serverless.app.callbacks import CallbackGrant
 from a2a_serverless.app.ports import AttemptRecord, Clock, ContextState
-from a2a_serverless.core.delivery_endpoint import EndpointHealth
 from a2a_serverless.core.delivery_state import DeliveryState
 from a2a_serverless.core.push import PushConfig, WireVersion
 from a2a_serverless.errors import Conflict
-from a2a_serverless.types import Owner, Scope, TaskKey
+from a2a_serverless.types import Scope, TaskKey
 
 from .clock import FakeClock
 
@@ -75,42 +71,6 @@ def _fresh(config: PushConfig, generation: int) -> DeliveryState:
     return DeliveryState(generation=generation, plain_json=config.wire_version is WireVersion.V0_3)
 
 
-class MemoryEndpoints:
-    """Endpoints. `clock` decides what was not tried for a day."""
-
-    def __init__(self, clock: Clock | None = None) -> None:
-        self._clock = clock or FakeClock()
-        self._known: dict[str, tuple[EndpointHealth, datetime]] = {}
-        self._places: dict[str, dict[str, datetime]] = {}
-        self._lock = threading.Lock()
-        self._numbers = count(1)
-
-    def endpoint(self, name: str) -> EndpointHealth:
-        health, until = self._known.get(name, (EndpointHealth(), None))
-        known = health if until is not None and until > self._clock() else EndpointHealth()
-        with self._lock:
-            return replace(known, leases=tuple(sorted(self._taken(name).values())))
-
-    def enter(self, name: str, *, places: int, until: datetime) -> str | None:
-        with self._lock:
-            taken = self._taken(name)
-            if len(taken) >= places:
-                return None
-            place = f"place-{next(self._numbers)}"
-            taken[place] = until
-            return place
-
-    def save_endpoint(self, name: str, health: EndpointHealth, *, leaving: str = "") -> None:
-        self._known[name] = (replace(health, leases=()), self._clock() + timedelta(days=1))
-        with self._lock:
-            self._taken(name).pop(leaving, None)
-
-    def _taken(self, name: str) -> dict[str, datetime]:
-        known = self._places.get(name, {})
-        self._places[name] = {place: until for place, until in known.items() if until > self._clock()}
-        return self._places[name]
-
-
 class MemoryContexts:
     """ContextStore. `clock` decides what has expired."""
 
@@ -140,17 +100,3 @@ class MemoryCallbacks:
     def grant(self, grant_id: str, *, now: datetime) -> CallbackGrant | None:
         grant = self._grants.get(grant_id)
         return grant if grant is not None and grant.expires_at > now else None
-
-
-class MemoryHosts:
-    """WebhookHosts."""
-
-    def __init__(self) -> None:
-        self._hosts: dict[tuple[Owner, str], set[str]] = {}
-
-    def admit(self, owner: Owner, host: str, *, most: int, now: datetime) -> bool:
-        hosts = self._hosts.setdefault((owner, f"{now:%Y-%m-%dT%H}"), set())
-        if host not in hosts and len(hosts) >= most:
-            return False
-        hosts.add(host)
-        return True
