@@ -38,7 +38,8 @@ class Agent:
         `ask` or `require_auth`.
 
         It may run again for the same turn after a crash (`turn.attempt` counts); what a dead attempt produced has
-        no effect. An exception ends the task as FAILED with a message that gives nothing away. `async def` works.
+        no effect. An exception ends the task as FAILED with a message that gives nothing away; a task that it ended
+        before stands as it ended. `async def` works.
         """
         raise NotImplementedError(f"{type(self).__name__} must say what a turn does: write run(self, turn)")
 

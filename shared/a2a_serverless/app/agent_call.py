@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from a2a_serverless.agent.agent import Agent, decides_on_expiry, is_its_own_end
-from a2a_serverless.agent.turn import ScopesMissing, Turn
+from a2a_serverless.agent.turn import ScopesMissing, Turn, TurnEnded
 from a2a_serverless.app.ports import Ids
 from a2a_serverless.app.turn_writer import TurnWriter
 from a2a_serverless.core.head import Head, Rules, TurnTrigger
@@ -76,7 +76,7 @@ def call_agent(
         Exception: what failed of ours; the turn must run again.
     """
     try:
-        watch(writer, lambda: _call(agent, turn))
+        _run(agent, turn, writer, watch=watch, ours=ours)
         state = _small_json("state", turn.state, rules)
         touched = turn.touched_context
         context_state = None if touched is None else _small_json("context_state", touched, rules)
@@ -95,6 +95,22 @@ def call_agent(
                   extra=_where(writer.head))  # fmt: skip
         return fault(writer.head, ids)
     return TurnResult(writer.ending, state, context_state)
+
+
+def _run(agent: Agent, turn: Turn, writer: TurnWriter, *, watch: Watch, ours: OurFaults) -> None:
+    """Run the agent. What it lets through after it ended its task is logged: the end stands, and with it what it did.
+
+    Raises:
+        Exception: what it let through before, or for saying more after the end: that would be lost.
+    """
+    try:
+        watch(writer, lambda: _call(agent, turn))
+    except (LeaseLost, TurnEnded):
+        raise
+    except Exception:
+        if ours.first is not None or not isinstance(writer.ending, Ended):
+            raise
+        log.exception("the agent raised after it ended its task, which stands", extra=_where(writer.head))
 
 
 def _raised(failure: Exception, head: Head, ids: Ids) -> TurnResult:

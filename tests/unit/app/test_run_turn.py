@@ -604,6 +604,65 @@ def test_what_was_said_before_an_exception_stands() -> None:
     assert artifact_texts(world.task(task)) == {"partial": "as far as it went"}
 
 
+@pytest.mark.parametrize(
+    ("end", "state"),
+    [
+        (lambda turn: turn.complete("bought"), TaskState.COMPLETED),
+        (lambda turn: turn.fail("the card was declined"), TaskState.FAILED),
+        (lambda turn: turn.reject("not sold here"), TaskState.REJECTED),
+    ],
+)
+def test_an_exception_after_the_end_takes_nothing_back(
+    end: Callable[[Turn], None], state: TaskState, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A late error passed for the end elsewhere (a2a-java#1045): what was bought looked as if it was not."""
+
+    def run(turn: Turn) -> None:
+        turn.artifact("receipt", text="42")
+        turn.context_state["bought"] = True
+        end(turn)
+        raise RuntimeError("the connection would not close")
+
+    world = World(agent_that(run))
+    task = world.send(context_id="context-1")
+
+    world.settle()
+
+    ended = world.task(task)
+    assert ended.status.state is state
+    assert ended.status.message is not None
+    assert ended.status.message.text in {"bought", "the card was declined", "not sold here"}
+    assert artifact_texts(ended) == {"receipt": "42"}
+    assert world.contexts.context(world.key(task).scope, "context-1").value == {"bought": True}
+    assert "would not close" in caplog.text
+
+
+def test_an_exception_after_a_question_fails_the_task_since_its_state_may_be_half() -> None:
+    def run(turn: Turn) -> None:
+        turn.ask("which?")
+        raise RuntimeError("in the middle")
+
+    world = World(agent_that(run))
+    task = world.send()
+
+    world.settle()
+
+    assert world.head(task).state is TaskState.FAILED
+
+
+def test_a_result_that_comes_after_the_end_fails_the_task_rather_than_be_lost() -> None:
+    def run(turn: Turn) -> None:
+        turn.complete()
+        turn.artifact("late", text="42")
+
+    world = World(agent_that(run))
+    task = world.send()
+
+    world.settle()
+
+    assert world.head(task).state is TaskState.FAILED
+
+
 def test_an_agent_that_forgets_to_end_its_turn_fails_its_task(caplog: pytest.LogCaptureFixture) -> None:
     world = World(agent_that(lambda turn: None))
     task = world.send()
