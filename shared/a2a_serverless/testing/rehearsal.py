@@ -65,6 +65,7 @@ class Rehearsal:
         context_id: str = "",
         parts: tuple[Part, ...] = (),
         metadata: JsonObject | None = None,
+        extensions: tuple[str, ...] = (),
         accepted_output_modes: tuple[str, ...] = (),
         caller: Caller | None = None,
     ) -> Task:
@@ -76,6 +77,7 @@ class Rehearsal:
             context_id: the context of a task that begins.
             parts: more parts, behind the text.
             metadata: what the request says beside the message.
+            extensions: URIs of extensions that it activates.
             accepted_output_modes: media types that results are taken in.
             caller: whose authority it carries.
 
@@ -88,7 +90,8 @@ class Rehearsal:
             task_id=task.id if task is not None else message.task_id, context_id=context_id or message.context_id
         )
         configuration = SendConfiguration(accepted_output_modes=accepted_output_modes, return_immediately=True)
-        answer = self._sent(SendRequest(message=addressed, configuration=configuration, metadata=metadata), caller)
+        request = SendRequest(message=addressed, configuration=configuration, metadata=metadata, extensions=extensions)
+        answer = self._sent(request, caller)
         if isinstance(answer, Message):
             raise TypeError(f"the agent replied {answer.text!r} and began no task")
         self._deployment.settle()

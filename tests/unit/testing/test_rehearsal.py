@@ -195,14 +195,16 @@ def test_callers_are_kept_apart_and_scopes_count() -> None:
 def test_what_a_send_carries_is_the_agent_s_to_read_and_contexts_are_remembered() -> None:
     def remembers(turn: Turn) -> None:
         turn.context_state.setdefault("seen", []).append(turn.metadata.get("n"))
-        turn.complete(f"{turn.context_state['seen']} {turn.message.parts[-1].data} {turn.accepted_output_modes}")
+        read = (turn.message.parts[-1].data, turn.accepted_output_modes, turn.extensions)
+        turn.complete(f"{turn.context_state['seen']} {read}")
 
     rehearsal = Rehearsal(Made(remembers))
-    first = rehearsal.send("x", metadata={"n": 1}, parts=(Part(data=7),), accepted_output_modes=("text/csv",))
+    how = {"accepted_output_modes": ("text/csv",), "extensions": ("urn:x",)}
+    first = rehearsal.send("x", metadata={"n": 1}, parts=(Part(data=7),), **how)  # type: ignore[arg-type]
 
     second = rehearsal.send("x", metadata={"n": 2}, parts=(Part(data=8),), context_id=first.context_id)
 
-    assert (said(first), said(second)) == ("[1] 7 ('text/csv',)", "[1, 2] 8 ()")
+    assert (said(first), said(second)) == ("[1] (7, ('text/csv',), ('urn:x',))", "[1, 2] (8, (), ())")
 
 
 def test_an_agent_that_replies_begins_no_task() -> None:
