@@ -106,7 +106,8 @@ types: $(VENV)/.ready ## mypy, strict
 
 .PHONY: attacks
 attacks: $(VENV)/.ready ## The hostile inputs of tests/data/webhooks, or of WEBHOOK_ATTACKS=FILE
-	@$(BIN)/python -m pytest tests/receiver/test_attacks.py tests/unit/webhook/test_attacks.py
+	@$(BIN)/python -m pytest tests/unit/test_attack_format.py tests/receiver/test_attacks.py \
+		tests/unit/webhook/test_attacks.py
 
 .PHONY: conformance
 conformance: $(VENV)/.ready ## The official kits: KIT10=checkout, KIT03=checkout, KIT_PYTHON=python with their needs

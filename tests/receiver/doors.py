@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import io
+import re
 from collections.abc import Callable, Iterable, Mapping
 from types import ModuleType
 from typing import Any
@@ -25,6 +26,13 @@ from a2a_receiver.adapters.wsgi import PushApp
 from tests.receiver.harness import Door, Sent, core
 
 CHUNK = 1000
+_PLAIN_PATH = re.compile("(?:/[A-Za-z0-9._~%-]+)+/?")
+
+
+def path_of(sent: Sent) -> str:
+    """Where the receiver is mounted: at the URL's path, unless its characters mean something to a framework."""
+    path = urlsplit(sent.url).path
+    return path if _PLAIN_PATH.fullmatch(path) else "/a2a/push"
 
 
 # --- ASGI -----------------------------------------------------------------------------------------------------
@@ -35,7 +43,7 @@ def asgi(receiver: Receiver, sent: Sent) -> tuple[int, bytes]:
 
 
 def starlette(receiver: Receiver, sent: Sent) -> tuple[int, bytes]:
-    app = Starlette(routes=[Route(urlsplit(sent.url).path, PushEndpoint(receiver, clock=lambda: sent.now))])
+    app = Starlette(routes=[Route(path_of(sent), PushEndpoint(receiver, clock=lambda: sent.now))])
     return asyncio.run(_call_asgi(app, sent, receiver.max_body))
 
 
@@ -55,11 +63,11 @@ def asgi_scope(sent: Sent) -> dict[str, Any]:
         "http_version": "1.1",
         "method": sent.method,
         "scheme": "https",
-        "path": urlsplit(sent.url).path,
-        "raw_path": urlsplit(sent.url).path.encode(),
+        "path": path_of(sent),
+        "raw_path": path_of(sent).encode(),
         "root_path": "",
         "query_string": sent.query.encode(),
-        "headers": [(b"host", b"rx.example.com"), *headers],
+        "headers": headers if sent.header("host") is not None else [(b"host", b"rx.example.com"), *headers],
         "client": ("192.0.2.7", 50000),
         "server": ("rx.example.com", 443),
     }
@@ -113,7 +121,7 @@ def wsgi_environ(sent: Sent, cap: int) -> dict[str, Any]:
     environ: dict[str, Any] = {
         "REQUEST_METHOD": sent.method,
         "SCRIPT_NAME": "",
-        "PATH_INFO": urlsplit(sent.url).path,
+        "PATH_INFO": path_of(sent),
         "QUERY_STRING": sent.query,
         "SERVER_NAME": "rx.example.com",
         "SERVER_PORT": "443",
@@ -126,15 +134,17 @@ def wsgi_environ(sent: Sent, cap: int) -> dict[str, Any]:
         "wsgi.multithread": True,
         "wsgi.multiprocess": False,
         "wsgi.run_once": False,
-        "HTTP_HOST": "rx.example.com",
     }
     for name, value in sent.headers:
         key = on_the_wire(name).decode("latin-1").upper().replace("-", "_")
         value = on_the_wire(value).decode("latin-1")  # noqa: PLW2901  what a WSGI server makes of it
         key = key if key in ("CONTENT_TYPE", "CONTENT_LENGTH") else f"HTTP_{key}"
         environ[key] = f"{environ[key]},{value}" if key in environ else value
-    if "CONTENT_LENGTH" not in environ:  # then the body came in chunks, and the server knows where it ends
-        environ |= {"HTTP_TRANSFER_ENCODING": "chunked", "wsgi.input_terminated": True}
+    environ.setdefault("HTTP_HOST", "rx.example.com")
+    if "CONTENT_LENGTH" not in environ:  # then the body came in chunks
+        environ["HTTP_TRANSFER_ENCODING"] = "chunked"
+    if "HTTP_TRANSFER_ENCODING" in environ:  # and the server knows where they end
+        environ["wsgi.input_terminated"] = True
     return environ
 
 
@@ -157,7 +167,7 @@ def wsgi(receiver: Receiver, sent: Sent) -> tuple[int, bytes]:
 
 def flask_app(receiver: Receiver, sent: Sent) -> tuple[int, bytes]:
     app = flask.Flask("partner")
-    add_push_route(app, urlsplit(sent.url).path, receiver, clock=lambda: sent.now)
+    add_push_route(app, path_of(sent), receiver, clock=lambda: sent.now)
     return call_wsgi(app, wsgi_environ(sent, receiver.max_body))
 
 
@@ -179,7 +189,7 @@ def use_current_urls(get_response: Callable[[Any], Any]) -> Callable[[Any], Any]
 def django_handler() -> Any:
     if not settings.configured:
         settings.configure(
-            ALLOWED_HOSTS=["rx.example.com"],
+            ALLOWED_HOSTS=["*"],  # to what names a site answers is its own affair
             SECRET_KEY="only for tests",
             ROOT_URLCONF="tests.receiver.doors",
             MIDDLEWARE=[
@@ -201,7 +211,7 @@ def django_view(receiver: Receiver, sent: Sent) -> tuple[int, bytes]:
     handler = django_handler()
     urls = ModuleType("urls_of_one_request")
     view = push_view(receiver, clock=lambda: sent.now)
-    urls.urlpatterns = [django.urls.path(urlsplit(sent.url).path[1:], view)]  # type: ignore[attr-defined]  # made here
+    urls.urlpatterns = [django.urls.path(path_of(sent)[1:], view)]  # type: ignore[attr-defined]  # made here
     _urls["current"] = urls
     return call_wsgi(handler, wsgi_environ(sent, receiver.max_body))
 
@@ -244,10 +254,10 @@ def event_v2(sent: Sent) -> dict[str, Any]:
     return {
         "version": "2.0",
         "routeKey": "$default",
-        "rawPath": urlsplit(sent.url).path,
+        "rawPath": path_of(sent),
         "rawQueryString": sent.query,
         "headers": _merged(sent),
-        "requestContext": {"http": {"method": sent.method, "path": urlsplit(sent.url).path, "protocol": "HTTP/1.1"}},
+        "requestContext": {"http": {"method": sent.method, "path": path_of(sent), "protocol": "HTTP/1.1"}},
         **_encoded(sent),
     }
 
@@ -263,7 +273,7 @@ def event_v1(sent: Sent) -> dict[str, Any]:
         many.setdefault(name, []).append(value)
     return {
         "resource": "/{proxy+}",
-        "path": urlsplit(sent.url).path,
+        "path": path_of(sent),
         "httpMethod": sent.method,
         "headers": dict(sent.headers) or None,
         "multiValueHeaders": _many(sent) or None,
@@ -280,7 +290,7 @@ def _event_alb(sent: Sent) -> dict[str, Any]:
     return {
         "requestContext": {"elb": {"targetGroupArn": arn}},
         "httpMethod": sent.method,
-        "path": urlsplit(sent.url).path,
+        "path": path_of(sent),
         **body,
     }
 

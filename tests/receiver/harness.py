@@ -2,7 +2,6 @@
 
 import base64
 import json
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,9 +11,10 @@ from urllib.parse import urlencode
 
 import a2a_receiver
 from a2a_receiver.https import HttpAnswer
+from tests.attack_format import FIXTURES, header_pairs, vectors
 
-DATA = Path(__file__).parent.parent / "data" / "webhooks"
 REFUSED_TO_START = 0
+NOTHING_SENT = -1
 NOTHING_TO_DO = ("challenge", "duplicate", "stale_noop", "test", "unknown_task")
 
 
@@ -65,29 +65,22 @@ class Outcome:
     jwks_fetches: int = 0
 
 
-def load_cases(path: Path, fixtures_path: Path = DATA / "webhook-attack-fixtures.json") -> list[Case]:
-    """The receiver cases of a file."""
-    fixtures = json.loads(fixtures_path.read_text())
-    entries = json.loads(path.read_text())
-    return [read_case(entry, fixtures) for entry in entries if entry["side"] == "receiver"]
-
-
-def attack_file() -> Path:
-    """The file that `WEBHOOK_ATTACKS` names, else the sample."""
-    return Path(os.environ.get("WEBHOOK_ATTACKS") or DATA / "webhook-attacks.json")
+def load_cases(*files: Path) -> list[Case]:
+    """The receiver cases of these files, as far as they are understood."""
+    return [read_case(entry, FIXTURES) for entry in vectors("receiver", *files)]
 
 
 def read_case(entry: Mapping[str, Any], fixtures: Mapping[str, Any]) -> Case:
-    """One case of the format in webhooks.md section 4."""
+    """One case of the format, laid over the fixtures."""
     given, expected = entry["input"], entry["expected"]
     merged = {**fixtures, **given.get("fx_override", {})}
     return Case(
         id=entry["id"],
         why=entry.get("why", ""),
-        mode=given.get("mode", "strict"),
-        requests=[read_sent(request, merged) for request in given.get("requests", [])],
-        status=expected.get("status"),
-        reason=expected.get("reason", ""),
+        mode=given["mode"],
+        requests=[read_sent(request, merged) for request in given["requests"]],
+        status=expected["status"],
+        reason=expected.get("reason") or "",
         fixtures=merged,
         jwks_down=given.get("jwks_down", False),
         queue_down=given.get("queue_down", False),
@@ -98,22 +91,24 @@ def read_case(entry: Mapping[str, Any], fixtures: Mapping[str, Any]) -> Case:
 def read_sent(request: Mapping[str, Any], fixtures: Mapping[str, Any]) -> Sent:
     """One request of a case; its query may stand in the URL or beside it."""
     url, _, query = request["url"].partition("?")
+    now = request.get("now")
     return Sent(
         method=request["method"],
         url=url,
-        headers=[(name, value) for name, value in request.get("headers") or []],
+        headers=header_pairs(request.get("headers")),
         body=base64.b64decode(request.get("body_b64") or ""),
-        now=request.get("now") or fixtures["now"],
+        now=fixtures["now"] if now is None else now,
         query="&".join(part for part in (query, urlencode(request.get("query") or {}, doseq=True)) if part),
     )
 
 
 def run(case: Case, door: Door, package: ModuleType = a2a_receiver) -> Outcome:
     """Send the requests of a case to a fresh receiver of `package`."""
-    outcome = Outcome(REFUSED_TO_START)
+    outcome = Outcome(NOTHING_SENT)
     try:
         receiver = receiver_for(case, outcome, package)
     except package.ConfigError:
+        outcome.status = REFUSED_TO_START
         return outcome
     for sent in case.requests:
         before = len(outcome.nudges)
@@ -169,9 +164,11 @@ def _proof(case: Case, keys: object, package: ModuleType) -> object:
             return package.StandardWebhooks(secrets=fixtures["hmac_secrets"], **shared)
         case "token":
             return package.TokenOnly(authorizations=fixtures.get("authorizations", ()), **shared)
-        case mode:
-            proof = package.Strict if mode == "strict" else package.Compat
+        case "strict" | "compat":
+            proof = package.Strict if case.mode == "strict" else package.Compat
             return proof(issuer=fixtures["issuer"], audience=fixtures["audience"], keys=keys, **shared)
+        case mode:
+            raise ValueError(f"a case has the mode {mode}")
 
 
 def _nudges_wanted(case: Case) -> tuple[int, ...]:
@@ -192,7 +189,7 @@ def as_delivered(case: Case, door: str) -> Case:
     # So there is nothing to refuse: it must be treated as the request that arrives would be anywhere.
     delivered = replace(case, requests=last)
     outcome = run(delivered, core)
-    return replace(delivered, status=outcome.status, reason=outcome.reasons[-1])
+    return replace(delivered, status=outcome.status, reason=outcome.reasons[-1] if outcome.reasons else "")
 
 
 def _last_copies(headers: Sequence[tuple[str, str]]) -> Sequence[tuple[str, str]]:

@@ -5,10 +5,11 @@
 
 import pytest
 
+from tests.attack_format import attack_files
 from tests.receiver.doors import DOORS
-from tests.receiver.harness import Case, as_delivered, attack_file, is_right, load_cases, run
+from tests.receiver.harness import Case, as_delivered, is_right, load_cases, run
 
-CASES = load_cases(attack_file())
+CASES = load_cases(*attack_files())
 
 
 @pytest.mark.parametrize("door", DOORS)

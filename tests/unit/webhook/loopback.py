@@ -229,6 +229,8 @@ class Network:
     dialled: list[tuple[str, int]] = field(default_factory=list)
     dead: frozenset[str] = frozenset()
     """Addresses where nobody answers."""
+    unreachable: OSError | None = None
+    """What every attempt to connect ends with."""
     offset: float = 0.0
     """Seconds that have passed without anybody waiting."""
     frozen: float = 0.0
@@ -245,6 +247,8 @@ class Network:
     def connect(self, address: str, port: int, seconds: float) -> socket.socket:
         """A Connect."""
         self.dialled.append((address, port))
+        if self.unreachable is not None:
+            raise self.unreachable
         if address in self.dead:
             raise ConnectionRefusedError("nobody answers")
         return socket.create_connection(("127.0.0.1", self.port), timeout=seconds)
