@@ -5,6 +5,7 @@ that leave no room, put together again, and only the rebuilt text is stored, sig
 """
 
 import re
+import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
@@ -42,6 +43,9 @@ SPECIAL_SUFFIXES: Final = frozenset(
 _FORBIDDEN = re.compile('[\x00-\x20\x7f"<>\\\\^`{|}]')
 _LABEL = re.compile("[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 _NUMBER = re.compile("[0-9]+|0x[0-9a-f]*")
+_UNSEEN: Final = frozenset({"Cc", "Cf", "Co", "Cs", "Zl", "Zp", "Zs"})
+_JOINERS: Final = frozenset("\u200c\u200d")
+"""Zero width, and yet letters of some scripts depend on them."""
 _DEFAULT_PORTS = {"https": 443, "http": 80}
 
 
@@ -199,9 +203,19 @@ def _decodes(label: str) -> bool:
         return True
     try:
         decoded = label[4:].encode("ascii").decode("punycode")
-        return not decoded.isascii() and decoded.encode("punycode").decode("ascii") == label[4:]
+        is_only_spelling = decoded.encode("punycode").decode("ascii") == label[4:]
     except (UnicodeError, OverflowError, ValueError):
         return False
+    return is_only_spelling and not decoded.isascii() and _is_writing(decoded)
+
+
+def _is_writing(label: str) -> bool:
+    """Whether some script could write this label; no code point fails here that IDNA allows (RFC 5892 section 2).
+
+    Controls, blanks and what normalizes to other characters, dots and digits among them, show one name and are another.
+    """
+    unseen = (char for char in label if unicodedata.category(char) in _UNSEEN and char not in _JOINERS)
+    return unicodedata.normalize("NFKC", label) == label and not any(unseen)
 
 
 def _public_name(parts: _Parts, policy: WebhookPolicy) -> Refused | None:

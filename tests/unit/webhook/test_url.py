@@ -121,6 +121,14 @@ def test_only_scheme_and_host_are_lowered() -> None:
         ("https://xn--localhost-.example.com/", "host_label"),
         ("https://xn--.example.com/", "host_label"),
         ("https://xn--99999999.example.com/", "host_label"),
+        ("https://xn--a.example.com/", "host_label"),  # a control character
+        ("https://xn--rx-f1t.example.com/", "host_label"),  # a blank of no width
+        ("https://xn--rx-h4t.example.com/", "host_label"),  # turns the writing round
+        ("https://xn--x-ro7g.example.com/", "host_label"),  # private use
+        ("https://xn--x-qc4g.example.com/", "host_label"),  # half a character
+        ("https://xn--8g7ccp.example.com/", "host_label"),  # 127, in wide digits
+        ("https://xn--com-zp0a.example.com/", "host_label"),  # a dot
+        ("https://xn--e-xbb.example.com/", "host_label"),  # an accent apart from its letter
         ("https://" + "a." * 126 + "com/", "host_label"),
         ("https://com/", "single_label"),
         ("https://rx.example/", "reserved_suffix"),
@@ -144,6 +152,10 @@ def test_what_is_refused_says_why(text: str, reason: str) -> None:
     "text",
     [
         "https://xn--bcher-kva.example.com/",
+        "https://xn--zca.example.com/",
+        "https://xn--mgba3gch31f060k.com/",
+        "https://xn--ls8h.la/",
+        "https://xn--1ugz855pea.example.com/",
         "https://a.co/",
         "https://r3---sn-x.example.com/",
         "https://1a.example.com/",
