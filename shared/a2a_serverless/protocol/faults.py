@@ -42,10 +42,15 @@ def json_rpc_error(error: A2AError, version: WireVersion) -> JsonObject:
 
 
 def rest_body(error: A2AError, version: WireVersion) -> JsonObject:
-    """The body of a REST error: google.rpc.Status (SPEC 11.6), or what all clients of 0.3 look for (3.4)."""
+    """The body of a REST error: google.rpc.Status (SPEC 11.6), and for 0.3 beside it what its clients look for (3.4).
+
+    0.3 leaves the form open. Some of its clients go by `code` and some by `type`; those for Go and Java read `error`.
+    """
+    status = status_body(error.kind.http_status, error.kind.rpc_status, error.message, details(error))
     if speaks(error, version) is WireVersion.V1_0:
-        return status_body(error.kind.http_status, error.kind.rpc_status, error.message, details(error))
-    return {"code": _code_of_03(error), "message": error.message, "type": error.kind.v03_name, "data": None}
+        return status
+    told = {"code": _code_of_03(error), "message": error.message, "type": error.kind.v03_name, "data": None}
+    return told | status
 
 
 def details(error: A2AError) -> list[JsonObject]:

@@ -157,4 +157,16 @@ def test_rest_errors_of_zero_three_are_what_its_clients_look_for() -> None:
         "message": "task not found",
         "type": "TaskNotFoundError",
         "data": None,
+        "error": {
+            "code": 404,
+            "status": "NOT_FOUND",
+            "message": "task not found",
+            "details": [
+                {
+                    "@type": "type.googleapis.com/google.rpc.ErrorInfo",
+                    "reason": "TASK_NOT_FOUND",
+                    "domain": "a2a-protocol.org",
+                }
+            ],
+        },
     }
