@@ -174,6 +174,27 @@ def _with_legacy_security(described: Mapping[str, Any]) -> JsonObject:
     return {**described, "security": flat}
 
 
+def with_scope_lists(shown: JsonObject) -> JsonObject:
+    """The card with the scopes of every required scheme as a list, though it be empty.
+
+    ProtoJSON leaves an empty list out and takes it where it stands; the SDK for Rust reads no card without it.
+    """
+    skills = [_with_scope_lists(skill) for skill in shown["skills"]]
+    return _with_scope_lists({**shown, "skills": skills})
+
+
+def _with_scope_lists(described: JsonObject) -> JsonObject:
+    requirements = described.get("securityRequirements")
+    if not requirements:
+        return described
+    return {**described, "securityRequirements": [_with_lists(requirement) for requirement in requirements]}
+
+
+def _with_lists(requirement: JsonObject) -> JsonObject:
+    schemes = requirement.get("schemes", {})
+    return {**requirement, "schemes": {name: {"list": [], **scopes} for name, scopes in schemes.items()}}
+
+
 _LEGACY_TYPES: Final = {
     "apiKeySecurityScheme": "apiKey",
     "httpAuthSecurityScheme": "http",

@@ -105,11 +105,15 @@ class Cards:
         return known
 
     def _wire(self, written: AgentCard, host: Host, *, url: str, hybrid: bool) -> JsonObject:
-        """Signed over the members of 1.0: verifiers read the card as 1.0 first, and drop what 0.3 adds."""
+        """Signed over the members of 1.0.
+
+        Verifiers read the card as 1.0 first, and drop what 0.3 adds and lists that are empty (SPEC 8.4.1).
+        """
         versions = _HYBRID if hybrid else _PURE
         shown = card.wire(card.completed(written, host, self.deployment, url=url, versions=versions))
         signed: Mapping[str, object] = {}
         if self.signer is not None:
             keys = self.deployment.public_url + card_signature.JWKS_PATH
             signed = {"signatures": card_signature.signatures(shown, self.signer, jwks_url=keys)}
-        return {**(card.with_legacy_members(shown) if hybrid else shown), **signed}
+        served = card.with_legacy_members(shown) if hybrid else shown
+        return card.with_scope_lists({**served, **signed})

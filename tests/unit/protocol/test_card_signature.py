@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from jwt.algorithms import ECAlgorithm
 
 from a2a_serverless.protocol import jcs
+from a2a_serverless.protocol.authentication import Anonymous, Security
 from a2a_serverless.protocol.card_signature import CardSigner, canonical_forms
 
 from .door import PUBLIC_URL, Door, json_of
@@ -50,6 +51,18 @@ def verify(card: Any) -> None:
 @pytest.mark.parametrize("path", ["/", "/agents/tester"])
 def test_the_sdk_verifies_the_card(path: str) -> None:
     verify(json_of(signed_door().request("GET", path)))
+
+
+@pytest.mark.parametrize("path", ["/", "/agents/tester"])
+def test_the_sdk_verifies_a_card_whose_scheme_has_no_scopes(path: str) -> None:
+    class Unscoped(Anonymous):
+        def security(self) -> Security:
+            scheme = {"httpAuthSecurityScheme": {"scheme": "Bearer"}}
+            return Security({"bearer": scheme}, ({"schemes": {"bearer": {}}},))
+
+    door = Door(card_signer=signed_door().card_signer, authenticator=Unscoped())
+
+    verify(json_of(door.request("GET", path)))
 
 
 def test_the_sdk_refuses_a_card_that_was_changed() -> None:

@@ -291,3 +291,33 @@ def test_the_scopes_of_a_skill_are_told_in_terms_of_the_deployments_scheme() -> 
     assert skill["securityRequirements"] == [{"schemes": {"bearer": {"list": ["book", "pay"]}}}]
     assert skill["security"] == [{"bearer": ["book", "pay"]}]
     assert "requiredScopes" not in skill
+
+
+@pytest.mark.parametrize("path", ["/", "/agents/tester"])
+def test_a_scheme_without_scopes_is_told_with_an_empty_list_of_them(path: str) -> None:
+    class Unscoped(Bearer):
+        def security(self) -> Security:
+            return Security(super().security().schemes, ({"schemes": {"bearer": {}}},))
+
+    class Books(Agent):
+        card = AgentCard(
+            name="Books",
+            description="Books.",
+            version="1.0.0",
+            skills=(
+                AgentSkill(
+                    id="b",
+                    name="B",
+                    description="Books.",
+                    tags=("t",),
+                    security_requirements=({"schemes": {"bearer": {}, "other": {"list": ["x"]}}},),
+                ),
+            ),
+        )
+
+    shown = card(Door(Books(), authenticator=Unscoped()), path)
+
+    assert shown["securityRequirements"] == [{"schemes": {"bearer": {"list": []}}}]
+    assert shown["skills"][0]["securityRequirements"] == [
+        {"schemes": {"bearer": {"list": []}, "other": {"list": ["x"]}}}
+    ]
