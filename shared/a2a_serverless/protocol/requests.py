@@ -6,7 +6,7 @@ Those about webhooks are in `push_requests`, which most processes never load.
 from datetime import UTC, datetime
 from typing import Annotated, Final
 
-from pydantic import AfterValidator, BeforeValidator, Field, StrictBool, StrictInt, StrictStr
+from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field, StrictBool, StrictInt, StrictStr
 
 from a2a_serverless.types import A2AModel, JsonObject, Message, TaskPushNotificationConfig, TaskState
 
@@ -83,10 +83,18 @@ class TenantedRequest(A2AModel):
 
 
 class SendMessageConfiguration(A2AModel):
-    """How a send wants to be answered (SPEC 3.2.2)."""
+    """How a send wants to be answered (SPEC 3.2.2). The webhook goes by its name of the drafts as well
+    (docs/decisions/0017)."""
 
     accepted_output_modes: tuple[StrictStr, ...] = ()
-    task_push_notification_config: TaskPushNotificationConfig | None = None
+    task_push_notification_config: Annotated[
+        TaskPushNotificationConfig | None,
+        Field(
+            validation_alias=AliasChoices(
+                "taskPushNotificationConfig", "task_push_notification_config", "pushNotificationConfig"
+            )
+        ),
+    ] = None
     history_length: HistoryLength | None = None
     return_immediately: StrictBool = False
 
@@ -128,14 +136,17 @@ class GetTaskRequest(TaskRequest):
 
 
 class ListTasksRequest(TenantedRequest):
-    """ListTasks (SPEC 3.1.4)."""
+    """ListTasks (SPEC 3.1.4). The time goes by its name of the drafts as well (docs/decisions/0017)."""
 
     context_id: StrictStr = ""
     status: StateFilter = None
     page_size: PageSize | None = None
     page_token: StrictStr = ""
     history_length: HistoryLength | None = None
-    status_timestamp_after: Annotated[datetime, BeforeValidator(moment)] | None = None
+    status_timestamp_after: Annotated[
+        Annotated[datetime, BeforeValidator(moment)] | None,
+        Field(validation_alias=AliasChoices("statusTimestampAfter", "status_timestamp_after", "lastUpdatedAfter")),
+    ] = None
     include_artifacts: StrictBool = False
 
 
