@@ -49,13 +49,33 @@ def mirrored(request: Request) -> str:
     Without either it is `application/a2a+json` (SPEC 11.1). A client that accepts just anything is taken for one
     that does not know the type: clients that do say so, and those of 1.0.0 insist on `application/json`.
     """
+    named, accepted = _named(request)
+    if named or accepted == [""]:
+        return named or A2A_JSON
+    return JSON if "*/*" in accepted or "application/*" in accepted else A2A_JSON
+
+
+def of_failure(request: Request) -> str:
+    """What a REST error of 1.0 goes out as: as `mirrored`, but `application/json` where the request names neither type.
+
+    The SDKs for Go and .NET name none where they send no body, and read an error only as JSON
+    (docs/decisions/0016).
+    """
+    return _named(request)[0] or JSON
+
+
+def accepts_events_alone(request: Request) -> bool:
+    """Whether the client says that it takes a stream of events and nothing else."""
+    return _essence(request.header("accept")) == EVENT_STREAM and "," not in request.header("accept")
+
+
+def _named(request: Request) -> tuple[str, list[str]]:
+    """Our type that the request names, in its body or else in `Accept` (empty: neither), and all it accepts."""
     declared = _essence(request.header("content-type"))
-    if declared in _TAKEN:
-        return declared
     accepted = [_essence(choice) for choice in request.header("accept").split(",")]
-    if A2A_JSON in accepted or accepted == [""]:
-        return A2A_JSON
-    return JSON if JSON in accepted or "*/*" in accepted or "application/*" in accepted else A2A_JSON
+    if declared in _TAKEN:
+        return declared, accepted
+    return next((known for known in (A2A_JSON, JSON) if known in accepted), ""), accepted
 
 
 def _essence(media_type: str) -> str:

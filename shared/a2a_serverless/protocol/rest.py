@@ -39,7 +39,8 @@ def answer(visit: Visit, matched: Matched) -> Response:
 def failed(error: A2AError, request: Request, version: WireVersion) -> Response:
     """An error as the version's clients read it."""
     spoken = faults.speaks(error, version)
-    headers = {"content-type": _media_type(request, spoken), "cache-control": "no-store"}
+    media_type = media.of_failure(request) if spoken is WireVersion.V1_0 else media.JSON
+    headers = {"content-type": media_type, "cache-control": "no-store"}
     if isinstance(error, faults.Busy):
         headers["retry-after"] = "1"
     return Response(error.kind.http_status, headers, text_of(faults.rest_body(error, version)))

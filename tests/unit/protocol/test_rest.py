@@ -121,21 +121,24 @@ def test_an_empty_query_field_is_one_that_is_not_there() -> None:
 
 
 @pytest.mark.parametrize(
-    ("content_type", "accept", "expected"),
+    ("content_type", "accept", "expected", "of_failure"),
     [
-        (JSON, "", JSON),
-        (JSON, A2A_JSON, JSON),
-        (A2A_JSON, "", A2A_JSON),
-        ("application/json; charset=utf-8", "*/*", JSON),
-        ("", "", A2A_JSON),
-        ("", A2A_JSON, A2A_JSON),
-        ("", f"{JSON}, {A2A_JSON};q=0.9", A2A_JSON),
-        ("", JSON, JSON),
-        ("", "*/*", JSON),
-        ("", "text/event-stream", A2A_JSON),
+        (JSON, "", JSON, JSON),
+        (JSON, A2A_JSON, JSON, JSON),
+        (A2A_JSON, "", A2A_JSON, A2A_JSON),
+        (A2A_JSON, "text/event-stream", A2A_JSON, A2A_JSON),
+        ("application/json; charset=utf-8", "*/*", JSON, JSON),
+        ("", "", A2A_JSON, JSON),
+        ("", A2A_JSON, A2A_JSON, A2A_JSON),
+        ("", f"{JSON}, {A2A_JSON};q=0.9", A2A_JSON, A2A_JSON),
+        ("", JSON, JSON, JSON),
+        ("", "*/*", JSON, JSON),
+        ("", "text/event-stream", A2A_JSON, JSON),
     ],
 )
-def test_an_answer_goes_out_as_the_request_came(content_type: str, accept: str, expected: str) -> None:
+def test_an_answer_goes_out_as_the_request_came_and_an_error_as_json_where_it_named_no_type(
+    content_type: str, accept: str, expected: str, of_failure: str
+) -> None:
     door = Door()
     headers = {"content_type": content_type, "accept": accept, "a2a_version": "1.0"}
 
@@ -144,7 +147,7 @@ def test_an_answer_goes_out_as_the_request_came(content_type: str, accept: str, 
     bad = door.request("POST", "/message:send", b"{}", **headers)
 
     assert (good.status, good.headers["content-type"]) == (200, expected)
-    assert (bad.status, bad.headers["content-type"]) == (400, expected)
+    assert (bad.status, bad.headers["content-type"]) == (400, of_failure)
 
 
 @pytest.mark.parametrize(
