@@ -142,6 +142,13 @@ def test_a_direct_reply_stays_in_the_context_of_its_message() -> None:
     assert answers[0].context_id == "mine"
 
 
+def test_a_direct_reply_of_its_own_making_is_the_agents() -> None:
+    said = Message(message_id="m-1", role=Role.USER, parts=(Part(text="yes"),))
+    world = World(agent_that(completes, reply=lambda _: said))
+
+    assert sends(world, context_id="mine") == said.but(role=Role.AGENT, context_id="mine")
+
+
 def test_an_agent_sees_in_which_media_types_the_caller_takes_results() -> None:
     seen: list[tuple[str, ...]] = []
 
