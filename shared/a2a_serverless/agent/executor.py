@@ -153,7 +153,7 @@ class _Spoken(EventQueue):
     def _move(self, given: sdk.TaskStatus, metadata: JsonObject | None) -> None:
         state, message, turn = _state(given), self._message(given.message), self._turn
         match state:
-            case TaskState.SUBMITTED if metadata is None:
+            case TaskState.SUBMITTED if not message and metadata is None:
                 pass  # it was, before the executor was asked
             case TaskState.SUBMITTED | TaskState.WORKING:
                 turn.working(message, metadata=metadata)

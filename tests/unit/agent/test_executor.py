@@ -177,6 +177,19 @@ def test_what_a_message_must_have_is_filled_in() -> None:
     assert [message.text for message in done.history] == ["hi"]
 
 
+async def queues(context: RequestContext, event_queue: EventQueue) -> None:
+    await updater(context, event_queue).submit(new_text_message("you are third"))
+    await updater(context, event_queue).complete()
+
+
+def test_what_it_says_of_a_task_that_it_queues_is_said() -> None:
+    world = world_of(queues)
+
+    done = after(world, world.send("hi"))
+
+    assert [message.text for message in done.history] == ["hi", "you are third"]
+
+
 async def looks(context: RequestContext, event_queue: EventQueue) -> None:
     await updater(context, event_queue).complete(new_text_message(" ".join(sorted(context.requested_extensions))))
 
