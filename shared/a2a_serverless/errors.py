@@ -77,20 +77,23 @@ class InvalidParams(A2AError):
 
 
 class InternalError(A2AError):
-    """Ours. Says nothing more."""
+    """Ours. Says nothing more than 0.3 has for it (SPEC03 8.1)."""
 
     kind = ErrorKind(-32603, 500, "INTERNAL", "INTERNAL_ERROR", "InternalError")
 
-    def __init__(self, message: str = "internal error") -> None:
+    def __init__(self, message: str = "Internal error") -> None:
         super().__init__(message)
 
 
 class TaskNotFound(A2AError):
-    """No such task for this caller; whether another has it is nobody's business (SPEC 13.1)."""
+    """No such task for this caller; whether another has it is nobody's business (SPEC 13.1).
+
+    Said in the very words of 0.3 (SPEC03 8.2): there are clients that read no others.
+    """
 
     kind = ErrorKind(-32001, 404, "NOT_FOUND", "TASK_NOT_FOUND", "TaskNotFoundError")
 
-    def __init__(self, message: str = "task not found") -> None:
+    def __init__(self, message: str = "Task not found") -> None:
         super().__init__(message)
 
 

@@ -337,7 +337,7 @@ def test_what_is_not_the_owners_is_not_there(operation: object) -> None:
     assert callable(call)
 
     for key in (world.key(task, BOB), world.key("none")):
-        with pytest.raises(TaskNotFound, match="task not found"):
+        with pytest.raises(TaskNotFound, match="Task not found"):
             call(desk(world), key, HOOK_ID)
     with pytest.raises(TaskNotFound, match="no push notification config"):
         call(desk(world), world.key(task), "other")

@@ -221,7 +221,7 @@ def test_the_webhook_of_somebody_else_is_like_one_that_is_not_there(door: Door, 
     missing = asked(theirs, binding, verb, "no-such-task")
 
     assert foreign == missing
-    assert "task not found" in str(foreign)
+    assert "Task not found" in str(foreign)
     assert door.backstage.queues.pings == []
 
 

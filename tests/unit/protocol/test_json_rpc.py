@@ -123,7 +123,7 @@ def test_an_error_has_code_message_and_typed_details_and_nothing_else() -> None:
 
     assert error == {
         "code": -32001,
-        "message": "task not found",
+        "message": "Task not found",
         "data": [
             {
                 "@type": "type.googleapis.com/google.rpc.ErrorInfo",
@@ -219,7 +219,7 @@ def test_nothing_of_an_internal_failure_is_told(caplog: pytest.LogCaptureFixture
     error = door.error("GetTask", {"id": "x"})
 
     assert error["code"] == -32603
-    assert error["message"] == "internal error"
+    assert error["message"] == "Internal error"
     assert "division by zero" in caplog.text
 
 

@@ -133,7 +133,7 @@ def test_zero_three_is_told_of_errors_within_the_stream() -> None:
 
     events = events_of(Door().post(body, version=None))
 
-    assert events == [{"jsonrpc": "2.0", "id": "s-1", "error": {"code": -32001, "message": "task not found"}}]
+    assert events == [{"jsonrpc": "2.0", "id": "s-1", "error": {"code": -32001, "message": "Task not found"}}]
 
 
 EVENTS = "text/event-stream"

@@ -19,7 +19,7 @@ def test_one_zero_is_spoken_whatever_its_patch(version: str) -> None:
 def test_zero_three_is_spoken_and_is_what_no_version_means(version: str | None) -> None:
     answer = json_of(Door().post(OLD_READ, version=version))
 
-    assert answer["error"] == {"code": -32001, "message": "task not found"}
+    assert answer["error"] == {"code": -32001, "message": "Task not found"}
 
 
 @pytest.mark.parametrize("version", ["99.0", "1.7", "0.2", "2.0", "abc", "1", "1.0.0.0", "1.0, 0.3", "v1.0", "１.0"])
@@ -154,13 +154,13 @@ def test_rest_errors_of_zero_three_are_what_its_clients_look_for() -> None:
     assert response.status == 404
     assert json_of(response) == {
         "code": -32001,
-        "message": "task not found",
+        "message": "Task not found",
         "type": "TaskNotFoundError",
         "data": None,
         "error": {
             "code": 404,
             "status": "NOT_FOUND",
-            "message": "task not found",
+            "message": "Task not found",
             "details": [
                 {
                     "@type": "type.googleapis.com/google.rpc.ErrorInfo",
