@@ -2,8 +2,9 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -15,9 +16,10 @@ from botocore.loaders import Loader
 from botocore.session import Session
 
 from a2a_serverless.aws.models import OwnModels
+from a2a_serverless.aws.session import FunctionSession
 from cdk import models
 
-SOURCES = (Path(__file__).resolve().parents[2] / "shared" / "a2a_serverless" / "aws").glob("*.py")
+SOURCES = tuple((Path(__file__).resolve().parents[2] / "shared" / "a2a_serverless" / "aws").glob("*.py"))
 CALLS = frozenset(re.findall(r"[.\"]([a-z_0-9]+)\b", "\n".join(file.read_text() for file in SOURCES)))
 OURS = frozenset({"scan", "sign", "verify"})
 """Names of operations that our sources use for something else."""
@@ -33,6 +35,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def client_of(service: str, loader: Loader, *, region: str = "eu-west-1") -> Any:
     session = Session()
     session.register_component("data_loader", loader)
+    return client_in(session, service, region=region)
+
+
+def client_in(session: Session, service: str, *, region: str = "eu-west-1") -> Any:
     unsigned = Config(s3={"addressing_style": "virtual"})
     return session.create_client(
         service, region_name=region, aws_access_key_id="id", aws_secret_access_key="key", config=unsigned
@@ -56,14 +62,21 @@ def test_an_operation_of_the_cut_is_that_of_botocore(service: str, folder: Path)
     for name in cut.operation_names:
         ours, theirs = cut.operation_model(name), whole.operation_model(name)
         assert ours.http == theirs.http
+        kept = models.MEMBERS.get(service, {})
         for mine, other in ((ours.input_shape, theirs.input_shape), (ours.output_shape, theirs.output_shape)):
-            assert told(mine) == told(other)
-        assert [told(error) for error in ours.error_shapes] == [told(error) for error in theirs.error_shapes]
+            assert told(mine) == told(other, kept=kept)
+        assert [told(error) for error in ours.error_shapes] == [told(error, kept=kept) for error in theirs.error_shapes]
+
+
+def test_every_kind_of_value_that_an_adapter_writes_or_reads_is_kept() -> None:
+    kinds = set(re.findall(r"[\[{]\"([A-Z]{1,4})\"[\]:]", "\n".join(file.read_text() for file in SOURCES)))
+
+    assert kinds == set(models.MEMBERS["dynamodb"]["AttributeValue"])
 
 
 @pytest.mark.parametrize("service", models.OPERATIONS)
-def test_a_call_of_the_cut_is_sent_as_botocore_would_send_it(service: str, folder: Path) -> None:
-    ours, theirs = client_of(service, OwnModels(folder)), client_of(service, Loader())
+def test_a_call_of_a_function_is_sent_as_botocore_would_send_it(service: str, folder: Path) -> None:
+    ours, theirs = client_in(FunctionSession(OwnModels(folder)), service), client_of(service, Loader())
 
     for operation in sorted(models.OPERATIONS[service]):
         assert sent(ours, operation) == sent(theirs, operation)
@@ -86,6 +99,59 @@ def sent(client: Any, operation: str) -> tuple[str, str, str]:
         client.meta.events.unregister("before-send.*", instead)
     (request,) = seen
     return request
+
+
+@pytest.mark.parametrize("service", models.OPERATIONS)
+def test_what_happens_to_a_client_of_a_function_is_handled_as_botocore_handles_it(service: str, folder: Path) -> None:
+    session = FunctionSession(OwnModels(folder))
+    for other in models.OPERATIONS.keys() - {service}:
+        client_in(session, other)
+    ours, theirs = client_in(session, service), client_of(service, OwnModels(folder))
+
+    for operation in models.OPERATIONS[service]:
+        assert handlers(ours, operation) == handlers(theirs, operation)
+    assert {name for name in dir(theirs) if name.startswith("generate_")} <= set(dir(ours))
+
+
+def handlers(client: Any, operation: str) -> dict[str, set[str]]:
+    """What botocore does at each step of a call."""
+    about = f"{client.meta.service_model.service_id.hyphenize()}.{operation}"
+    emitter = client.meta.events._emitter
+    found = {step: emitter._handlers.prefix_search(f"{step}.{about}") for step in STEPS}
+    return {
+        step: {getattr(one, "__qualname__", type(one).__qualname__) for one in each} for step, each in found.items()
+    }
+
+
+STEPS = (
+    "provide-client-params",
+    "before-parameter-build",
+    "before-endpoint-resolution",
+    "before-call",
+    "request-created",
+    "choose-signer",
+    "before-sign",
+    "before-send",
+    "response-received",
+    "before-parse",
+    "needs-retry",
+    "after-call",
+    "after-call-error",
+)
+"""The events of a call, in their order."""
+
+
+def test_a_function_takes_its_credentials_from_its_environment(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"):
+        monkeypatch.setenv(name, name.lower())
+
+    found: Any = FunctionSession(OwnModels(folder)).get_credentials()
+
+    assert (found.access_key, found.secret_key, found.token) == (
+        "aws_access_key_id",
+        "aws_secret_access_key",
+        "aws_session_token",
+    )
 
 
 CHANCE = re.compile("[0-9a-f]{8}-[0-9a-f-]{27}")
@@ -118,14 +184,16 @@ def needed(shape: Any) -> Any:
             raise AssertionError(other)
 
 
-def told(shape: Any, above: tuple[str, ...] = ()) -> Any:
-    """A shape and all below it, as far as it decides what is sent and read."""
+def told(shape: Any, above: tuple[str, ...] = (), *, kept: Mapping[str, Container[str]] = MappingProxyType({})) -> Any:
+    """A shape and all below it, as far as it decides what is sent and read; of some shapes the members `kept` alone."""
     if shape is None or shape.name in above:
         return shape and shape.name
-    inside = {name: told(member, (*above, shape.name)) for name, member in getattr(shape, "members", {}).items()}
+    members = getattr(shape, "members", {})
+    names = [name for name in members if name in kept.get(shape.name, members)]
+    inside = {name: told(members[name], (*above, shape.name), kept=kept) for name in names}
     for part in ("member", "key", "value"):
         if hasattr(shape, part):
-            inside[part] = told(getattr(shape, part), (*above, shape.name))
+            inside[part] = told(getattr(shape, part), (*above, shape.name), kept=kept)
     return shape.name, shape.type_name, shape.serialization, shape.metadata, inside
 
 

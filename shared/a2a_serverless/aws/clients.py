@@ -29,7 +29,8 @@ class Clients:
 
     Credentials, region and endpoints come from the environment (`AWS_ENDPOINT_URL` among them), as botocore reads it.
 
-    Service models come from `models.FOLDER` where that is there, which is in a staged function; else from botocore.
+    In a staged function, where `models.FOLDER` is there, service models come from it, and credentials from variables
+    alone; else from wherever botocore finds them.
 
     Args:
         connections: how many requests to one service may be under way at once.
@@ -83,13 +84,15 @@ class Clients:
 
     @cached_property
     def _session(self) -> Session:
-        from botocore.session import get_session  # here, so that importing the adapters alone costs nothing
+        from a2a_serverless.aws.models import FOLDER, OwnModels  # here, so that importing the adapters costs nothing
 
-        from a2a_serverless.aws.models import FOLDER, OwnModels
+        if FOLDER.is_dir():
+            from a2a_serverless.aws.session import FunctionSession
+
+            return FunctionSession(OwnModels(FOLDER))
+        from botocore.session import get_session
 
         session = get_session()
-        if FOLDER.is_dir():
-            session.register_component("data_loader", OwnModels(FOLDER))
         session.get_component("credential_provider").remove("iam-role")  # instance metadata
         return session
 
