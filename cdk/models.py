@@ -25,6 +25,12 @@ OPERATIONS: Final[Mapping[str, frozenset[str]]] = {
 }
 """By service, as botocore names both. What is not among them, no client of ours has."""
 
+MEMBERS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
+    "dynamodb": {"AttributeValue": ("S", "N", "B", "SS", "BOOL")},
+}
+"""By service and shape: the members that are kept of a shape of which our items use a few. botocore looks for each of
+them in each value that it reads, and a page of tasks has hundreds."""
+
 _WHOLE: Final = ("_retry.json", "partitions.json", "sdk-default-configuration.json")
 _PROSE: Final = frozenset({"documentation", "documentationUrl", "examples"})
 
@@ -46,7 +52,7 @@ def write_models(folder: Path) -> None:
         prefixes.add(model["metadata"]["endpointPrefix"])
         target = folder / service / version.name
         target.mkdir(parents=True)
-        _write(target / "service-2.json", cut(model, operations))
+        _write(target / "service-2.json", cut(_narrowed(model, MEMBERS.get(service, {})), operations))
         _write(target / "endpoint-rule-set-1.json", _without_prose(_read(version / "endpoint-rule-set-1.json")))
     _write(folder / "endpoints.json", _of_services(endpoints, prefixes))
 
@@ -71,6 +77,14 @@ def cut(model: Mapping[str, Any], operations: Iterable[str]) -> dict[str, Any]:
             left += _shapes_in(shapes[name])
     short: dict[str, Any] = _without_prose({**model, "operations": kept, "shapes": dict(sorted(shapes.items()))})
     return short | {name: model[name] for name in _AS_THEY_ARE & model.keys()}
+
+
+def _narrowed(model: Mapping[str, Any], members: Mapping[str, tuple[str, ...]]) -> dict[str, Any]:
+    """A service model whose shapes have no more than these members, where some are named."""
+    shapes = dict(model["shapes"])
+    for shape, kept in members.items():
+        shapes[shape] = {**shapes[shape], "members": {name: shapes[shape]["members"][name] for name in kept}}
+    return {**model, "shapes": shapes}
 
 
 def _shapes_in(value: Any) -> Iterator[str]:
