@@ -48,6 +48,10 @@ IPV6_REFUSED: Final = tuple(
     )
 )
 
+_ISATAP: Final = 0x0000_5EFE
+_UNIVERSAL: Final = 0x0200_0000
+"""The bit that says whether the IPv4 address is one of a kind; a sender of it is not believed."""
+
 _PRIVATE: Final = tuple(
     IPv4Network(block) for block in ("10.0.0.0/8", "127.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")
 )
@@ -97,7 +101,14 @@ def _is_allowed_v6(address: IPv6Address, policy: WebhookPolicy) -> bool:
         return False
     if policy.allow_private and address.is_loopback:
         return True
-    return address in IPV6_ALLOWED and not any(address in block for block in IPV6_REFUSED)
+    if address not in IPV6_ALLOWED or any(address in block for block in IPV6_REFUSED):
+        return False
+    return not _is_isatap(address)
+
+
+def _is_isatap(address: IPv6Address) -> bool:
+    """Whether any prefix, a public one too, leads through a tunnel to the IPv4 address at the end (RFC 5214 6.1)."""
+    return int(address) >> 32 & ~_UNIVERSAL & 0xFFFF_FFFF == _ISATAP
 
 
 def _in_any(address: IPv4Address, blocks: Iterable[IPv4Network]) -> bool:

@@ -1,5 +1,6 @@
 """Addresses: IANA's registries are written down here a second time, from the registries."""
 
+import re
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 
 import pytest
@@ -26,6 +27,8 @@ IANA_IPV6_SPECIAL = (
     *("2620:4f:8000::/48", "3fff::/20", "5f00::/16", "fc00::/7", "fe80::/10", "fec0::/10", "ff00::/8", "::/8"),
 )
 
+ISATAP = re.compile(r":0[02]00:5efe:[0-9a-f]{4}:[0-9a-f]{4}$")
+
 
 @given(st.sampled_from(IANA_IPV4_SPECIAL).map(IPv4Network), st.integers(0, 2**32 - 1))
 def test_no_special_ipv4_address_is_dialled(block: IPv4Network, offset: int) -> None:
@@ -51,7 +54,7 @@ def test_what_is_dialled_is_in_no_special_ipv4_block(address: IPv4Address) -> No
 
 @given(st.integers(0, 2**128 - 1).map(IPv6Address) | st.integers(0x2000 << 112, (0x4000 << 112) - 1).map(IPv6Address))
 def test_what_is_dialled_is_a_global_unicast_ipv6_address(address: IPv6Address) -> None:
-    special = any(address in IPv6Network(block) for block in IANA_IPV6_SPECIAL)
+    special = any(address in IPv6Network(block) for block in IANA_IPV6_SPECIAL) or ISATAP.search(address.exploded)
 
     assert is_allowed(str(address), IPV6) is (address in IPv6Network("2000::/3") and not special)
     assert not is_allowed(str(address), STRICT)
@@ -68,9 +71,16 @@ def test_no_ipv4_address_hides_in_an_ipv6_one(address: IPv4Address) -> None:
         IPv6Address((0x2002 << 112) | (number << 80) | 1),
         IPv6Address((0x20010000 << 96) | (number ^ 0xFFFFFFFF)),
         IPv6Address((0xFE80 << 112) | (0x5EFE << 32) | number),
+        IPv6Address((0x26064700 << 96) | (0x5EFE << 32) | number),
+        IPv6Address((0x26064700 << 96) | (0x02005EFE << 32) | number),
     )
 
     assert not any(is_allowed(str(each), IPV6) for each in hidden)
+
+
+@pytest.mark.parametrize("text", ["2606:4700::100:5efe:a00:1", "2606:4700::5eff:a00:1", "2606:4700::5efe:0:a00:1"])
+def test_what_only_looks_like_a_tunnel_is_dialled(text: str) -> None:
+    assert is_allowed(text, IPV6)
 
 
 @given(st.text(max_size=20))
