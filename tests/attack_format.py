@@ -90,6 +90,8 @@ def problems(vector: object) -> Iterator[str]:
     if not isinstance(vector, dict):
         yield "must be an object"
         return
+    if not isinstance(vector.get("id"), str):
+        yield "id must be text"
     given, expected = vector.get("input"), vector.get("expected")
     if not isinstance(given, dict) or not isinstance(expected, dict):
         yield "input and expected must be objects"

@@ -52,7 +52,7 @@ def on_the_wire(text: str) -> bytes:
     try:
         return text.encode("latin-1")
     except UnicodeEncodeError:
-        return text.encode("utf-8")
+        return text.encode("utf-8", "surrogatepass")
 
 
 def asgi_scope(sent: Sent) -> dict[str, Any]:
@@ -136,6 +136,8 @@ def wsgi_environ(sent: Sent, cap: int) -> dict[str, Any]:
         "wsgi.run_once": False,
     }
     for name, value in sent.headers:
+        if "_" in name:  # servers drop it: for WSGI it would be the same as the name with a hyphen
+            continue
         key = on_the_wire(name).decode("latin-1").upper().replace("-", "_")
         value = on_the_wire(value).decode("latin-1")  # noqa: PLW2901  what a WSGI server makes of it
         key = key if key in ("CONTENT_TYPE", "CONTENT_LENGTH") else f"HTTP_{key}"

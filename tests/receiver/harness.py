@@ -183,8 +183,11 @@ def as_delivered(case: Case, door: str) -> Case:
     """The case as it is behind the door: a load balancer without multi-value headers passes on last copies only."""
     if door != "alb-single":
         return case
-    last = [replace(sent, headers=_last_copies(sent.headers)) for sent in case.requests]
-    if all(len(new.headers) == len(sent.headers) for new, sent in zip(last, case.requests, strict=True)):
+    last = [replace(sent, headers=_last_copies(sent.headers), query=_last_values(sent.query)) for sent in case.requests]
+    if all(
+        len(new.headers) == len(sent.headers) and new.query == sent.query
+        for new, sent in zip(last, case.requests, strict=True)
+    ):
         return case
     # So there is nothing to refuse: it must be treated as the request that arrives would be anywhere.
     delivered = replace(case, requests=last)
@@ -194,6 +197,11 @@ def as_delivered(case: Case, door: str) -> Case:
 
 def _last_copies(headers: Sequence[tuple[str, str]]) -> Sequence[tuple[str, str]]:
     return list({name.lower(): (name, value) for name, value in headers}.values())
+
+
+def _last_values(query: str) -> str:
+    parts = [part for part in query.split("&") if part]
+    return "&".join({part.partition("=")[0]: part for part in parts}.values()) if len(parts) > 1 else query
 
 
 def core(receiver: Any, sent: Sent) -> tuple[int, bytes]:

@@ -81,6 +81,7 @@ def test_a_vector_of_the_format_has_no_problem(vector: dict[str, Any]) -> None:
 
 NOT_UNDERSTOOD = {
     "must be an object": "x",
+    "id must be text": {name: value for name, value in RECEIVED.items() if name != "id"},
     "input and expected": {"id": "x", "side": "sender"},
     "side is 'proxy'": RECEIVED | {"side": "proxy"},
     "input.op is 'ping'": with_input(REGISTERED, op="ping"),

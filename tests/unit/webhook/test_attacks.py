@@ -111,7 +111,8 @@ def test_what_is_blocked_stays_blocked_with_ipv6(vector: Vector) -> None:
 def _is_assigned(address: str) -> bool:
     """Whether it is blocked, if it is, for being an IPv6 address where they are switched off."""
     parsed = ip_address(address)
-    return parsed.version == 6 and parsed not in _AS112 and any(parsed in block for block in _REGISTRIES)
+    is_public = parsed.version == 6 and any(parsed in block for block in _REGISTRIES)
+    return is_public and parsed not in _AS112 and ":5efe:" not in str(parsed)
 
 
 def _resolutions(given: Vector) -> list[list[str]]:
