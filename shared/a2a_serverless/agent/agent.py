@@ -39,7 +39,10 @@ class Agent:
 
         It may run again for the same turn after a crash (`turn.attempt` counts); what a dead attempt produced has
         no effect. An exception ends the task as FAILED with a message that gives nothing away; a task that it ended
-        before stands as it ended. `async def` works.
+        before stands as it ended.
+
+        `async def` works: a client that the agent keeps is good for its next turn, since all turns of a process share
+        a loop, and what a turn leaves running is cancelled.
         """
         raise NotImplementedError(f"{type(self).__name__} must say what a turn does: write run(self, turn)")
 

@@ -13,6 +13,7 @@ from typing import Final, TypeVar
 
 from a2a_serverless.agent.agent import Agent, decides_on_expiry, is_its_own_end
 from a2a_serverless.agent.turn import ScopesMissing, Turn, TurnEnded
+from a2a_serverless.app.agent_loop import wait_for
 from a2a_serverless.app.ports import Ids
 from a2a_serverless.app.turn_writer import TurnWriter
 from a2a_serverless.core.head import Head, Rules, TurnTrigger
@@ -137,24 +138,15 @@ def settled(call: Callable[[], Awaitable[None] | None]) -> None:
             the death of the worker, and the turn would run two times more to die of the same.
     """
     try:
-        _awaited(call())
+        result = call()
+        if inspect.isawaitable(result):
+            wait_for(result)
     except BaseException as end:
         if not is_its_own_end(end):
             raise
         raise RuntimeError(
             f"the agent let {type(end).__name__} through: call turn.fail, or raise an Exception"
         ) from end
-
-
-def _awaited(result: Awaitable[None] | None) -> None:
-    if not inspect.isawaitable(result):
-        return
-    import asyncio  # costs 50 ms of a cold start: only agents that are async pay it
-
-    async def finish() -> None:
-        await result
-
-    asyncio.run(finish())
 
 
 def _call(agent: Agent, turn: Turn) -> None:
