@@ -52,8 +52,20 @@ class HopFunction(aws_lambda.Function):
         memory: int,
         environment: Mapping[Variable, str],
         dead_letters: aws_sqs.Queue | None = None,
+        loops: aws_lambda.RecursiveLoop = aws_lambda.RecursiveLoop.TERMINATE,
     ) -> None:
-        """Make the function; `dead_letters` is for one that is called and not waited for."""
+        """Make the function.
+
+        Args:
+            scope: the construct of the hop.
+            hop: its word.
+            host: what all hops share.
+            timeout: of one call.
+            memory: megabytes.
+            environment: what it is told.
+            dead_letters: for one that is called and not waited for.
+            loops: whether Lambda stops a chain of calls that comes back to it for the sixteenth time or so.
+        """
         self.choices = choices = host.choices
         logs = log_group(scope, "Logs", choices=choices)
         role = aws_iam.Role(
@@ -76,6 +88,7 @@ class HopFunction(aws_lambda.Function):
             log_group=logs,
             tracing=aws_lambda.Tracing.DISABLED,
             dead_letter_queue=dead_letters,
+            recursive_loop=loops,
             environment={str(name): value for name, value in {Variable.STAGE: choices.stage, **environment}.items()},
         )
         self.own_role = role

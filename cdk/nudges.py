@@ -1,6 +1,6 @@
 """Nudges: the queue of webhooks to send, the hop `notify` that signs and sends them, and what brings them back."""
 
-from aws_cdk import Duration, Stack, aws_iam, aws_scheduler, aws_sqs
+from aws_cdk import Duration, Stack, aws_iam, aws_lambda, aws_scheduler, aws_sqs
 from constructs import Construct
 
 from a2a_serverless.aws.settings import Variable
@@ -50,6 +50,9 @@ class Notify(Construct):
                 Variable.ALLOW_PRIVATE_WEBHOOKS: "1" if host.choices.allow_private_webhooks else "",
                 Variable.EVIDENCE_DAYS: str(host.choices.evidence.days),
             },
+            # A nudge that must wait goes back into the queue it came from, time and again. That is the design, and the
+            # schedule of attempts ends it; Lambda would take it for a runaway and bury it after about 16 rounds.
+            loops=aws_lambda.RecursiveLoop.ALLOW,
         )
         may = self.function.may
         may("dynamodb:GetItem", "dynamodb:Query", "dynamodb:PutItem", "dynamodb:UpdateItem", on=tasks.arn)

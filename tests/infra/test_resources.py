@@ -328,6 +328,24 @@ def test_a_message_stays_hidden_at_least_as_long_as_its_function_may_run(
     assert source["ScalingConfig"]["MaximumConcurrency"] >= 2
 
 
+def test_a_function_that_sends_back_what_it_was_sent_is_not_stopped_as_a_runaway(every: Template) -> None:
+    """Lambda ends a chain of calls through SQS that comes back for the sixteenth time, unless a function allows it."""
+    functions, sources = every.of_type("AWS::Lambda::Function"), every.of_type("AWS::Lambda::EventSourceMapping")
+    worked_off = {source["EventSourceArn"]: source["FunctionName"] for source in sources.values()}
+
+    feeds_itself = {
+        function
+        for role, statement in every.statements()
+        for queue, function in worked_off.items()
+        if "sqs:SendMessage" in statement["Action"]
+        and queue in statement["Resource"]
+        and functions[function]["Role"] == f"{role}.Arn"
+    }
+
+    assert {name for name, function in functions.items() if function["RecursiveLoop"] == "Allow"} == feeds_itself
+    assert feeds_itself == {"NotifyFunction"}
+
+
 def test_one_worker_takes_one_turn(every: Template) -> None:
     assert every.of_type("AWS::Lambda::EventSourceMapping")["RunTurnFunctionFromQueue"]["BatchSize"] == 1
 
