@@ -24,7 +24,10 @@ FIXTURES: Final[Mapping[str, Any]] = json.loads((DATA / "webhook-attack-fixtures
 MODES: Final = ("strict", "compat", "hmac", "token")
 SENT_AS: Final = ("content_type", "sent_content_type", "sent_as", "media_type")
 """Names under which an attempt may say as what it was sent, where that is not the first choice."""
-GIVEN_UP: Final = frozenset({"exhausted", "dead_letter", "dlq", "give_up", "gave_up", "failed"})
+GIVEN_UP: Final = frozenset(
+    {"exhausted", "dead_letter", "dead_lettered", "dlq", "give_up", "gave_up", "given_up", "abandoned", "failed"}
+)
+"""The words a file may use for a nudge that is not tried again."""
 VERDICTS: Final = GIVEN_UP | {
     "delivered",
     "retry",
@@ -244,7 +247,7 @@ def _is_address(value: object) -> bool:
 def _attempt(given: Vector, expected: Vector) -> Iterator[str]:
     known: Mapping[str, _Check] = {
         "op": _is_text,
-        "attempt": lambda value: type(value) is int and 0 <= value <= 12,
+        "attempt": _is_count,
         "response": lambda value: isinstance(value, dict),
         **dict.fromkeys(SENT_AS, lambda value: value in ("application/json", "application/a2a+json")),
     }

@@ -113,7 +113,7 @@ NOT_UNDERSTOOD = {
     "input.dns cannot be": with_input(DELIVERED, dns=["127.1"]),
     "input.ttl cannot be": with_input(DELIVERED, ttl=0),
     'result cannot be "dial"': with_expected(DELIVERED, result="dial"),
-    "input.attempt cannot be": with_input(ATTEMPTED, attempt=13),
+    "input.attempt cannot be": with_input(ATTEMPTED, attempt=-1),
     "input.breaker is not understood": with_input(ATTEMPTED, breaker="open"),
     "input.content_type cannot be": with_input(ATTEMPTED, content_type="text/plain"),
     "input.response.trailers is not understood": with_response(status=200, trailers={}),
