@@ -80,9 +80,9 @@ class Api(Construct):
             timeout=Duration.seconds(29),  # the gateway gives up after 30
             memory=512,
             environment={
-                Variable.AGENTS: host.agents.value_as_string,
+                Variable.AGENTS: host.agents,
                 Variable.PUBLIC_URL: host.public_url,
-                Variable.ISSUERS: host.issuers.value_as_string,
+                Variable.ISSUERS: host.issuers,
                 Variable.TABLE: tasks.table.table_name,
                 Variable.SEALING_KEY: sealing.key.key_arn,
                 Variable.ALLOW_PRIVATE_WEBHOOKS: "1" if host.choices.allow_private_webhooks else "",

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from aws_cdk import (
     Acknowledgment,
-    CfnParameter,
     Duration,
     RemovalPolicy,
     Validations,
@@ -33,10 +32,10 @@ class Host:
 
     choices: Choices
     code: aws_lambda.Code
-    agents: CfnParameter
-    issuers: CfnParameter
+    agents: str
+    issuers: str
     public_url: str
-    """A token: the parameter's value, or else the API's own endpoint."""
+    """What was chosen, or else a token of the API's own endpoint."""
 
 
 class HopFunction(aws_lambda.Function):

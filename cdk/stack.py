@@ -46,31 +46,47 @@ class A2aServerless(Stack):
         self._say(Url=host.public_url, **self._whereabouts())
 
     def _host(self, choices: Choices, code: aws_lambda.Code, front_door: FrontDoor) -> Host:
-        """Take the values that may differ between two deployments of one template."""
+        """What all hops share.
+
+        A stage on AWS is told its values by the template itself: `cdk deploy` keeps the value that a parameter had
+        before, whatever its new default, so that a new issuer or agent would change nothing and nobody would be told.
+        """
+        if choices.is_local:
+            return self._host_with_parameters(choices, code, front_door)
+        return Host(
+            choices=choices,
+            code=code,
+            agents=choices.agents,
+            issuers=choices.issuers,
+            public_url=choices.public_url or front_door.url,
+        )
+
+    def _host_with_parameters(self, choices: Choices, code: aws_lambda.Code, front_door: FrontDoor) -> Host:
+        """For a local run, which is given one template and its own values at each start."""
         public_url = CfnParameter(
             self,
             "PublicUrl",
             default=choices.public_url,
-            allowed_pattern=None if choices.is_local else r"(https://[^\s?#]+)?",
             description="The address that partners use; empty: the API's own",
         )
         given = CfnCondition(self, "PublicUrlGiven", expression=Fn.condition_not(Fn.condition_equals(public_url, "")))
+        agents = CfnParameter(
+            self,
+            "Agents",
+            default=choices.agents,
+            description="name=import.path:attribute, comma separated; the first is the default agent",
+        )
+        issuers = CfnParameter(
+            self,
+            "Issuers",
+            default=choices.issuers,
+            description="JSON list of trusted token issuers: [{issuer, audience, jwks_uri}]; [] lets everybody in",
+        )
         return Host(
             choices=choices,
             code=code,
-            agents=CfnParameter(
-                self,
-                "Agents",
-                default=choices.agents,
-                description="name=import.path:attribute, comma separated; the first is the default agent",
-            ),
-            issuers=CfnParameter(
-                self,
-                "Issuers",
-                default=choices.issuers,
-                allowed_pattern=None if choices.authentication_is_off else r'\[\s*\{.*"issuer".*\}\s*\]',
-                description="JSON list of trusted token issuers: [{issuer, audience, jwks_uri}]; [] lets everybody in",
-            ),
+            agents=agents.value_as_string,
+            issuers=issuers.value_as_string,
             public_url=Fn.condition_if(given.logical_id, public_url.value_as_string, front_door.url).to_string(),
         )
 

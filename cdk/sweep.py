@@ -27,7 +27,7 @@ class Sweep(Construct):
             timeout=Duration.minutes(1),
             memory=512,
             environment={
-                Variable.AGENTS: host.agents.value_as_string,
+                Variable.AGENTS: host.agents,
                 Variable.PUBLIC_URL: host.public_url,
                 Variable.TABLE: tasks.table.table_name,
                 **effects.environment,

@@ -167,7 +167,7 @@ class RunTurn(Construct):
             timeout=TURN_TIMEOUT,
             memory=512,
             environment={
-                Variable.AGENTS: host.agents.value_as_string,
+                Variable.AGENTS: host.agents,
                 Variable.PUBLIC_URL: host.public_url,
                 Variable.TABLE: tasks.table.table_name,
                 Variable.TURNS_QUEUE: self.queue.queue_url,
