@@ -37,8 +37,7 @@ def answer(visit: Visit) -> Response:
         operation, dialect = _called(visit.request, message)
     except A2AError as error:
         log.info("refused", extra={"agent": visit.host.name, "reason": error.kind.reason})
-        text = _failed(request_id, error, _version(visit.request))
-        return _event(text) if _reads_nothing_but_events(visit.request, request_id) else _json(text)
+        return _json(_failed(request_id, error, _version(visit.request)))
     return _perform(visit, request_id, operation, dialect, message)
 
 
@@ -51,20 +50,11 @@ def _perform(visit: Visit, request_id: str, operation: Operation, dialect: Diale
         return _json(_succeeded(request_id, dialect.result(outcome.result)), outcome.headers)
     except Exception as failure:  # noqa: BLE001 (the outermost edge: `told` logs what is ours)
         text = _failed(request_id, told(failure, visit, operation), dialect.version)
-    if not operation.streams:
-        return _json(text)
-    # Clients of 0.3 refuse any other media type as an answer to a streaming method.
-    as_event = dialect.version is WireVersion.V0_3 or _reads_nothing_but_events(visit.request, request_id)
-    return _event(text) if as_event else _json(text)
-
-
-def _reads_nothing_but_events(request: Request, request_id: str) -> bool:
-    """Whether an error must be an event to be heard (docs/decisions/0018).
-
-    The SDKs for Go, .NET and Rust look for events in whatever they get, and find none in plain JSON. The one for
-    JavaScript knows an error only as plain JSON. All of them accept event streams alone, but its ids are numbers.
-    """
-    return media.accepts_events_alone(request) and request_id.startswith('"')
+    if operation.streams and dialect.version is WireVersion.V0_3:
+        # Its clients refuse any other media type as an answer to a streaming method; those of 1.0 differ
+        # (docs/decisions/0018).
+        return Response(200, event_stream.HEADERS, event_stream.line_of(text))
+    return _json(text)
 
 
 def _message(request: Request) -> JsonObject:
@@ -134,10 +124,6 @@ def _succeeded(request_id: str, result: str) -> str:
 
 def _failed(request_id: str, error: A2AError, version: WireVersion) -> str:
     return f'{{"jsonrpc":"2.0","id":{request_id},"error":{text_of(faults.json_rpc_error(error, version))}}}'
-
-
-def _event(text: str) -> Response:
-    return Response(200, event_stream.HEADERS, event_stream.line_of(text))
 
 
 def _json(text: str, headers: dict[str, str] | None = None) -> Response:

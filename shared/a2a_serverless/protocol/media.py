@@ -8,7 +8,6 @@ from a2a_serverless.protocol.http import Request
 
 JSON: Final = "application/json"
 A2A_JSON: Final = "application/a2a+json"
-EVENT_STREAM: Final = "text/event-stream"
 _TAKEN: Final = frozenset({JSON, A2A_JSON})
 
 
@@ -62,11 +61,6 @@ def of_failure(request: Request) -> str:
     (docs/decisions/0016).
     """
     return _named(request)[0] or JSON
-
-
-def accepts_events_alone(request: Request) -> bool:
-    """Whether the client says that it takes a stream of events and nothing else."""
-    return _essence(request.header("accept")) == EVENT_STREAM and "," not in request.header("accept")
 
 
 def _named(request: Request) -> tuple[str, list[str]]:
