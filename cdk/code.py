@@ -57,6 +57,7 @@ def stage(
         _install(target, runs_on, ["--require-hashes", "--requirements", str(REQUIREMENTS)])
         _install_agent_requirements(target, runs_on, agent_source)
         _compile(target, runs_on)
+    _let_lambda_read(target)
     return target
 
 
@@ -134,6 +135,14 @@ def _compile(target: Path, runs_on: Target) -> None:
         )
         return
     subprocess.run(compile_command(target, interpreter), check=True)  # noqa: S603 (the command is ours)
+
+
+def _let_lambda_read(target: Path) -> None:
+    """A zip file keeps the modes of its files, and a function runs as another user than the one who staged them: under
+    a strict umask it could not read its own code (Lambda guide, "Deploying Python functions", file permissions).
+    """
+    for path in target.rglob("*"):
+        path.chmod(path.stat().st_mode | (0o555 if path.is_dir() else 0o444))
 
 
 def _interpreter(version: str) -> str | None:

@@ -104,6 +104,23 @@ def test_a_host_s_own_agents_are_importable_from_the_top(tmp_path: Path) -> None
     assert {entry.name for entry in staged.iterdir()} == {"functions", "a2a_serverless", "desk", "single.py"}
 
 
+def test_a_function_can_read_what_nobody_else_may_read_on_this_machine(tmp_path: Path) -> None:
+    """As under a umask of 077: a zip file keeps modes, and Lambda runs as another user."""
+    agents = tmp_path / "agents"
+    (agents / "desk").mkdir(parents=True)
+    for name in ("single.py", "desk/quotes.py"):
+        (agents / name).write_text("agent = 1\n")
+        (agents / name).chmod(0o600)
+    (agents / "desk").chmod(0o700)
+
+    staged = stage(tmp_path / "asset", runtime_requirements=False, agent_source=agents)
+
+    modes = {path: path.stat().st_mode for path in staged.rglob("*")}
+    assert [path for path, mode in modes.items() if not mode & 0o004] == []
+    assert [path for path, mode in modes.items() if path.is_dir() and not mode & 0o001] == []
+    assert modes[staged / "desk" / "quotes.py"] & 0o022 == 0
+
+
 def test_a_host_s_own_agents_cannot_replace_the_kit(tmp_path: Path) -> None:
     (tmp_path / "agents" / "functions").mkdir(parents=True)
 
