@@ -30,6 +30,8 @@ _READ: Final = frozenset(
 )
 # WSGI servers, Lambda's payload 2.0 and some proxies fold two copies into one with a comma.
 _NEVER_WITH_COMMA: Final = (SIGNATURE, "authorization", "content-type", "webhook-id", "webhook-timestamp")
+# A list of signatures has commas of its own, but none after the padding of one and before the version of the next.
+_JOINED_SIGNATURES: Final = re.compile(r"=, ?v1a?,")
 _MEDIA_TYPES: Final = frozenset({"application/a2a+json", "application/json"})
 _PRINTABLE: Final = re.compile(r"[\x20-\x7e]*")
 _DIGITS: Final = re.compile(r"[0-9]+")
@@ -89,6 +91,8 @@ def _single_valued(pairs: list[tuple[str, str]]) -> dict[str, str] | Refusal:
     if all(name in found for name in TOKEN_NAMES):
         return Refusal(400, "duplicate_header")
     if any("," in found.get(name, "") for name in _NEVER_WITH_COMMA):
+        return Refusal(400, "duplicate_header")
+    if _JOINED_SIGNATURES.search(found.get("webhook-signature", "")):
         return Refusal(400, "duplicate_header")
     return found
 

@@ -99,6 +99,12 @@ def hmac_cases() -> Iterator[Case]:
         yield _hmac(f"signature {name}", 401, "signature", hmac_request(webhook_signature=value))
     twice = replace(hmac_request(), headers=(*hmac_request().headers, ("Webhook-Signature", right)))
     yield _hmac("signature twice", 400, "duplicate_header", twice)
+    rotating = f"{right} {wrong}"
+    for name, joined in {
+        "two lists": f"{rotating},{rotating}",
+        "a list and v1a": f"{rotating}, v1a,{'A' * 86}==",
+    }.items():
+        yield _hmac(f"{name} joined", 400, "duplicate_header", hmac_request(webhook_signature=joined))
     yield _hmac("signature missing", 401, "no_signature", hmac_request(webhook_signature=None))
     yield _hmac("signature empty", 401, "no_signature", hmac_request(webhook_signature=""))
     yield _hmac(
