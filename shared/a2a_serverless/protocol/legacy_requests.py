@@ -10,6 +10,7 @@ from pydantic import Field, StrictBool, StrictStr, model_validator
 from a2a_serverless.core.registration import SCHEMES
 from a2a_serverless.protocol import push_requests as push
 from a2a_serverless.protocol import requests as v1
+from a2a_serverless.protocol import task_requests
 from a2a_serverless.protocol.requests import HistoryLength, Required
 from a2a_serverless.types import (
     A2AModel,
@@ -183,15 +184,15 @@ class TaskQueryParams(A2AModel):
     id: Required
     history_length: HistoryLength | None = None
 
-    def upgraded(self) -> v1.GetTaskRequest:
+    def upgraded(self) -> task_requests.GetTaskRequest:
         """The request in 1.0."""
-        return v1.GetTaskRequest(id=self.id, history_length=self.history_length)
+        return task_requests.GetTaskRequest(id=self.id, history_length=self.history_length)
 
 
-class ListTasksParams(v1.ListTasksRequest):
+class ListTasksParams(task_requests.ListTasksRequest):
     """`GET /v1/tasks`, which the text of 0.3 lists and never describes: as 1.0 has it."""
 
-    def upgraded(self) -> v1.ListTasksRequest:
+    def upgraded(self) -> task_requests.ListTasksRequest:
         """The request in 1.0: itself."""
         return self
 
@@ -202,9 +203,9 @@ class TaskIdParams(A2AModel):
     id: Required
     metadata: JsonObject | None = None
 
-    def upgraded(self) -> v1.CancelTaskRequest:
+    def upgraded(self) -> task_requests.CancelTaskRequest:
         """The request in 1.0."""
-        return v1.CancelTaskRequest(id=self.id, metadata=self.metadata)
+        return task_requests.CancelTaskRequest(id=self.id, metadata=self.metadata)
 
 
 class TaskResubscriptionParams(A2AModel):
@@ -212,9 +213,9 @@ class TaskResubscriptionParams(A2AModel):
 
     id: Required
 
-    def upgraded(self) -> v1.SubscribeToTaskRequest:
+    def upgraded(self) -> task_requests.SubscribeToTaskRequest:
         """The request in 1.0."""
-        return v1.SubscribeToTaskRequest(id=self.id)
+        return task_requests.SubscribeToTaskRequest(id=self.id)
 
 
 class SetPushConfigParams(A2AModel):
@@ -270,9 +271,9 @@ class DeletePushConfigParams(A2AModel):
 class ExtendedCardParams(A2AModel):
     """`agent/getAuthenticatedExtendedCard`, which has none."""
 
-    def upgraded(self) -> v1.ExtendedCardRequest:
+    def upgraded(self) -> task_requests.ExtendedCardRequest:
         """The request in 1.0."""
-        return v1.ExtendedCardRequest()
+        return task_requests.ExtendedCardRequest()
 
 
 LegacyRequest = (

@@ -96,25 +96,27 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         sends=True,
     ),
     Operation(
-        "use_cases.get_task",
-        Spelling("GetTask", "requests.GetTaskRequest", (f"GET {_TASK}",)),
+        "task_calls.get_task",
+        Spelling("GetTask", "task_requests.GetTaskRequest", (f"GET {_TASK}",)),
         Spelling("tasks/get", "legacy_requests.TaskQueryParams", (f"GET /v1{_TASK}",)),
     ),
     Operation(
-        "use_cases.list_tasks",
-        Spelling("ListTasks", "requests.ListTasksRequest", ("GET /tasks",)),
+        "task_calls.list_tasks",
+        Spelling("ListTasks", "task_requests.ListTasksRequest", ("GET /tasks",)),
         Spelling("", "legacy_requests.ListTasksParams", ("GET /v1/tasks",)),
     ),
     Operation(
-        "use_cases.cancel_task",
-        Spelling("CancelTask", "requests.CancelTaskRequest", (f"POST {_TASK}:cancel",)),
+        "task_calls.cancel_task",
+        Spelling("CancelTask", "task_requests.CancelTaskRequest", (f"POST {_TASK}:cancel",)),
         Spelling("tasks/cancel", "legacy_requests.TaskIdParams", (f"POST /v1{_TASK}:cancel",)),
     ),
     Operation(
-        "use_cases.subscribe_to_task",
+        "task_calls.subscribe_to_task",
         # The text says POST, the proto GET, and clients of both kinds exist.
         Spelling(
-            "SubscribeToTask", "requests.SubscribeToTaskRequest", (f"POST {_TASK}:subscribe", f"GET {_TASK}:subscribe")
+            "SubscribeToTask",
+            "task_requests.SubscribeToTaskRequest",
+            (f"POST {_TASK}:subscribe", f"GET {_TASK}:subscribe"),
         ),
         Spelling(
             "tasks/resubscribe",
@@ -158,8 +160,8 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         ),
     ),
     Operation(
-        "use_cases.get_extended_card",
-        Spelling("GetExtendedAgentCard", "requests.ExtendedCardRequest", ("GET /extendedAgentCard",)),
+        "task_calls.get_extended_card",
+        Spelling("GetExtendedAgentCard", "task_requests.ExtendedCardRequest", ("GET /extendedAgentCard",)),
         Spelling(
             "agent/getAuthenticatedExtendedCard",
             "legacy_requests.ExtendedCardParams",

@@ -14,7 +14,7 @@ from typing import Final
 
 from a2a_serverless.app.ports import Position
 from a2a_serverless.errors import InvalidParams
-from a2a_serverless.protocol.requests import ListTasksRequest
+from a2a_serverless.protocol.task_requests import ListTasksRequest
 from a2a_serverless.types import Scope
 
 _FORMAT: Final = 1

@@ -1,14 +1,14 @@
-"""The requests about messages, tasks and cards, as version 1.0 has them (SPEC 3.1, 9.4). 0.3 is turned into these.
+"""The requests that bring a message, as version 1.0 has them (SPEC 3.1, 9.4), and what all requests have in common.
 
-Those about webhooks are in `push_requests`, which most processes never load.
+Those of 0.3 are turned into these. Those about tasks that are there are in `task_requests`, those about webhooks in
+`push_requests`: a process loads what it is asked for.
 """
 
-from datetime import UTC, datetime
-from typing import Annotated, Final
+from typing import Annotated, ClassVar, Final
 
-from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field, StrictBool, StrictInt, StrictStr
+from pydantic import AfterValidator, AliasChoices, Field, StrictBool, StrictInt, StrictStr
 
-from a2a_serverless.types import A2AModel, JsonObject, Message, TaskPushNotificationConfig, TaskState
+from a2a_serverless.types import A2AModel, JsonObject, Message, TaskPushNotificationConfig
 
 LONGEST_NAME: Final = 256
 """Characters of an id that a caller chooses."""
@@ -39,35 +39,11 @@ def _limited(message: Message) -> Message:
 InboundMessage = Annotated[Message, AfterValidator(_limited)]
 
 
-def _state(value: object) -> object:
-    """ProtoJSON takes an enum by its number too (the order of the proto is that of `TaskState`); 0 is no filter."""
-    if isinstance(value, str):
-        return None if value in {"TASK_STATE_UNSPECIFIED", ""} else value
-    if type(value) is not int or not 0 <= value <= len(TaskState):
-        return value
-    return (None, *TaskState)[value]
-
-
-StateFilter = Annotated[TaskState | None, BeforeValidator(_state)]
-
-
-def moment(value: object) -> datetime:
-    """A timestamp as ISO 8601 text; without a zone it means UTC, as old clients have it.
-
-    Raises:
-        ValueError: it is none.
-    """
-    if not isinstance(value, str):
-        raise ValueError("must be a timestamp as text, such as 2026-11-30T12:00:00.000Z")  # noqa: TRY004 (pydantic's)
-    try:
-        read = datetime.fromisoformat(value.upper())
-        return read.replace(tzinfo=UTC) if read.tzinfo is None else read.astimezone(UTC)
-    except (ValueError, OverflowError) as error:
-        raise ValueError("must be an ISO 8601 timestamp, such as 2026-11-30T12:00:00.000Z") from error
-
-
 class TenantedRequest(A2AModel):
     """Any request may name a tenant (SPEC 9, multi-tenancy), and most name a task."""
+
+    seeks_a_task: ClassVar[bool] = True
+    """Whether a task is what is not there in a tenant that is not the caller's; else the tenant is."""
 
     tenant: StrictStr = ""
 
@@ -102,6 +78,8 @@ class SendMessageConfiguration(A2AModel):
 class SendMessageRequest(TenantedRequest):
     """SendMessage and SendStreamingMessage (SPEC 3.1.1, 3.1.2)."""
 
+    seeks_a_task: ClassVar[bool] = False
+
     message: InboundMessage
     configuration: SendMessageConfiguration = SendMessageConfiguration.unset()
     metadata: JsonObject | None = None
@@ -116,49 +94,3 @@ class SendMessageRequest(TenantedRequest):
         """Its own, and that of the webhook it brings."""
         push = self.configuration.task_push_notification_config
         return super().named_tenants | ({push.tenant} - {""} if push is not None else frozenset())
-
-
-class TaskRequest(TenantedRequest):
-    """A request about one task."""
-
-    id: Required
-
-    @property
-    def named_task(self) -> str:
-        """The task it is about."""
-        return self.id
-
-
-class GetTaskRequest(TaskRequest):
-    """GetTask (SPEC 3.1.3)."""
-
-    history_length: HistoryLength | None = None
-
-
-class ListTasksRequest(TenantedRequest):
-    """ListTasks (SPEC 3.1.4). The time goes by its name of the drafts as well (docs/decisions/0017)."""
-
-    context_id: StrictStr = ""
-    status: StateFilter = None
-    page_size: PageSize | None = None
-    page_token: StrictStr = ""
-    history_length: HistoryLength | None = None
-    status_timestamp_after: Annotated[
-        Annotated[datetime, BeforeValidator(moment)] | None,
-        Field(validation_alias=AliasChoices("statusTimestampAfter", "status_timestamp_after", "lastUpdatedAfter")),
-    ] = None
-    include_artifacts: StrictBool = False
-
-
-class CancelTaskRequest(TaskRequest):
-    """CancelTask (SPEC 3.1.5)."""
-
-    metadata: JsonObject | None = None
-
-
-class SubscribeToTaskRequest(TaskRequest):
-    """SubscribeToTask (SPEC 3.1.6)."""
-
-
-class ExtendedCardRequest(TenantedRequest):
-    """GetExtendedAgentCard (SPEC 3.1.11)."""

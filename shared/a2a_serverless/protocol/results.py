@@ -2,10 +2,13 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from a2a_serverless.app.ports import Position
-from a2a_serverless.app.read import TaskPage
 from a2a_serverless.types import JsonObject, Message, StreamEvent, Task, TaskPushNotificationConfig
+
+if TYPE_CHECKING:
+    from a2a_serverless.app.ports import Position
+    from a2a_serverless.app.read import TaskPage
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,9 +22,9 @@ class Sent:
 class Listed:
     """ListTasksResponse. A page may be cut where it would not fit into an answer; `token` names any end."""
 
-    page: TaskPage
+    page: "TaskPage"
     with_artifacts: bool
-    token: Callable[[Position], str]
+    token: "Callable[[Position], str]"
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from a2a_serverless.protocol.faults import Busy
 from a2a_serverless.protocol.fitting import Fitting
 from a2a_serverless.protocol.http import Request
 from a2a_serverless.protocol.operations import Operation
-from a2a_serverless.protocol.requests import ListTasksRequest, SendMessageRequest, TenantedRequest
+from a2a_serverless.protocol.requests import TenantedRequest
 from a2a_serverless.protocol.results import Result, Streamed
 from a2a_serverless.protocol.use_cases import Call
 from a2a_serverless.protocol.witness import Sighting
@@ -101,8 +101,7 @@ def _caller(identity: Identity, request: TenantedRequest) -> Caller:
     named = request.named_tenants
     caller = identity.caller(next(iter(named), "")) if len(named) <= 1 else None
     if caller is None:
-        begins_nothing = not isinstance(request, SendMessageRequest | ListTasksRequest)
-        raise TaskNotFound if begins_nothing else TaskNotFound("tenant not found")
+        raise TaskNotFound if request.seeks_a_task else TaskNotFound("tenant not found")
     return caller
 
 

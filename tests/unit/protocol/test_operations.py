@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from a2a_serverless.core.push import WireVersion
-from a2a_serverless.protocol import operations, push_requests, requests, routing
+from a2a_serverless.protocol import operations, push_requests, requests, routing, task_requests
 from a2a_serverless.protocol.operations import METHODS, OPERATIONS, Operation
 from a2a_serverless.types import (
     A2AModel,
@@ -131,14 +131,14 @@ MODELS: dict[str, type[A2AModel]] = {
     "AgentSkill": AgentSkill,
     "SendMessageRequest": requests.SendMessageRequest,
     "SendMessageConfiguration": requests.SendMessageConfiguration,
-    "GetTaskRequest": requests.GetTaskRequest,
-    "ListTasksRequest": requests.ListTasksRequest,
-    "CancelTaskRequest": requests.CancelTaskRequest,
-    "SubscribeToTaskRequest": requests.SubscribeToTaskRequest,
+    "GetTaskRequest": task_requests.GetTaskRequest,
+    "ListTasksRequest": task_requests.ListTasksRequest,
+    "CancelTaskRequest": task_requests.CancelTaskRequest,
+    "SubscribeToTaskRequest": task_requests.SubscribeToTaskRequest,
     "GetTaskPushNotificationConfigRequest": push_requests.NamedPushConfigRequest,
     "DeleteTaskPushNotificationConfigRequest": push_requests.NamedPushConfigRequest,
     "ListTaskPushNotificationConfigsRequest": push_requests.ListPushConfigsRequest,
-    "GetExtendedAgentCardRequest": requests.ExtendedCardRequest,
+    "GetExtendedAgentCardRequest": task_requests.ExtendedCardRequest,
 }
 
 
