@@ -105,10 +105,16 @@ def _below_base(service: Service, request: Request) -> tuple[str, ...]:
     return segments[len(base) :] if base and segments[: len(base)] == base else segments
 
 
+_NO_SLASH: Final = (
+    "there is no agent at this address; clients that resolve the card against an agent's address (those for JavaScript"
+    " and .NET) take it with a slash at the end: /agents/NAME/"
+)
+
+
 def _at_agent(service: Service, request: Request, name: str, segments: tuple[str, ...]) -> Response:
     host = service.hosts.get(name)
     if host is None:
-        return not_found("there is no agent at this address").response()
+        return not_found(_NO_SLASH if name == ".well-known" else "there is no agent at this address").response()
     return _at(service, request, host, segments, at_root=False)
 
 

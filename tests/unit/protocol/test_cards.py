@@ -321,3 +321,14 @@ def test_a_scheme_without_scopes_is_told_with_an_empty_list_of_them(path: str) -
     assert shown["skills"][0]["securityRequirements"] == [
         {"schemes": {"bearer": {"list": []}, "other": {"list": ["x"]}}}
     ]
+
+
+def test_a_client_whose_base_address_lacks_the_slash_is_told_so() -> None:
+    """It resolves `.well-known/agent-card.json` against `/agents/tester`, which is not below it (RFC 3986 5.2.3)."""
+    door = Door()
+
+    lost = door.request("GET", "/agents/.well-known/agent-card.json")
+    found = door.request("GET", "/agents/tester/.well-known/agent-card.json")
+
+    assert (lost.status, found.status) == (404, 200)
+    assert "with a slash at the end: /agents/NAME/" in json_of(lost)["error"]["message"]
