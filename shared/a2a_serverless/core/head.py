@@ -233,9 +233,15 @@ def task_of(
     )
 
 
+_OF_THE_KIT = frozenset({WAIT_EXTENSION_URI, PUSH_NUDGE_KEY})
+
+
 def _shown_metadata(head: Head, said: JsonObject | None) -> JsonObject | None:
-    """What the agent said of the task, with the deadline it waits for and the number its newest nudge carries."""
-    metadata = dict(said or {})
+    """What the agent said of the task, with the deadline it waits for and the number its newest nudge carries.
+
+    These two are the kit's to say: an agent that gives back the task it was given says what they were.
+    """
+    metadata = {name: value for name, value in (said or {}).items() if name not in _OF_THE_KIT}
     if head.wait is not None:
         metadata[WAIT_EXTENSION_URI] = {"until": timestamp_text(head.wait.until)}
     if head.nudge_seq:

@@ -138,6 +138,29 @@ def test_a_task_that_is_shown_is_the_task() -> None:
     assert (done.metadata or {})["a"] == 1
 
 
+async def gives_back(context: RequestContext, event_queue: EventQueue) -> None:
+    """Begins each turn with the task it has, as samples of the SDK do."""
+    says = updater(context, event_queue)
+    if context.current_task is None:
+        await says.add_artifact([new_text_part("1")], artifact_id="a")
+        return await says.requires_input(new_text_message("more?"))
+    await event_queue.enqueue_event(context.current_task)
+    await says.add_artifact([new_text_part("2")], artifact_id="a", append=True)
+    return await says.complete()
+
+
+def test_the_task_it_was_given_may_be_given_back() -> None:
+    world = world_of(gives_back)
+
+    asked = after(world, world.send("hi"))
+    done = after(world, world.send("on", task=asked))
+
+    assert done.status.state is TaskState.COMPLETED
+    assert [part.text for artifact in done.artifacts for part in artifact.parts] == ["1", "2"]
+    assert [message.text for message in done.history] == ["hi", "more?", "on"]
+    assert (asked.metadata or {}).keys() > (done.metadata or {}).keys()
+
+
 async def closes(context: RequestContext, event_queue: EventQueue) -> None:
     """Says with a chunk of nothing that there is no more, as the executor of strands-agents did (harness-sdk#1640)."""
     says = updater(context, event_queue)

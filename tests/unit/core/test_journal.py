@@ -139,6 +139,14 @@ def test_the_task_says_it_beside_what_the_kit_says_and_never_over_it() -> None:
     assert WAIT_EXTENSION_URI in metadata
 
 
+def test_what_the_kit_said_once_is_not_said_again_by_who_gives_it_back() -> None:
+    given_back = stated(
+        a=1, **{PUSH_NUDGE_KEY: {"seq": "1"}, WAIT_EXTENSION_URI: {"until": "2026-11-30T12:00:00.000Z"}}
+    )
+
+    assert Record(a_head().but(entries=1), (given_back,)).task().metadata == {"a": 1}
+
+
 def test_an_event_carries_what_is_said_with_it_and_an_artifact_does_not_keep_it() -> None:
     produced = ArtifactChanged(chunk("a", "1").artifact, metadata={"rate": 2})
 
