@@ -5,10 +5,9 @@ from datetime import datetime, timedelta
 from typing import Any, Protocol
 
 from a2a_serverless.agent.plain import plain, plain_data
+from a2a_serverless.core.endings import Ended, Ending, Question
 from a2a_serverless.core.head import TurnTrigger, WaitKind
 from a2a_serverless.core.journal import ArtifactChanged, Entry, StatusChanged
-from a2a_serverless.core.turns import Ended, Ending
-from a2a_serverless.core.waits import Question
 from a2a_serverless.types import (
     NO_DATA,
     AgentSkill,

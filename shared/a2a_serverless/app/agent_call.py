@@ -16,8 +16,8 @@ from a2a_serverless.agent.turn import ScopesMissing, Turn, TurnEnded
 from a2a_serverless.app.agent_loop import wait_for
 from a2a_serverless.app.ports import Ids
 from a2a_serverless.app.turn_writer import TurnWriter
+from a2a_serverless.core.endings import Ended, Ending
 from a2a_serverless.core.head import Head, Rules, TurnTrigger
-from a2a_serverless.core.turns import Ended, Ending
 from a2a_serverless.core.waits import agent_message
 from a2a_serverless.errors import LeaseLost
 from a2a_serverless.types import JsonObject, TaskState

@@ -13,10 +13,10 @@ from a2a_serverless.agent.turn import TurnEnded
 from a2a_serverless.app.ports import Clock, TaskStore
 from a2a_serverless.core import turns
 from a2a_serverless.core.advance import status
+from a2a_serverless.core.endings import Ending, Question
 from a2a_serverless.core.head import Change, Head, Rules
 from a2a_serverless.core.journal import ArtifactChanged, Entry, Spoken, StatusChanged
-from a2a_serverless.core.turns import Ending
-from a2a_serverless.core.waits import Question, check_question
+from a2a_serverless.core.waits import check_question
 from a2a_serverless.errors import Conflict, EntryTooLarge, LeaseLost
 from a2a_serverless.types import JsonObject, TaskState, compact_json
 

@@ -4,11 +4,12 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from a2a_serverless.core.advance import advance, status
+from a2a_serverless.core.endings import Ended, Ending, Question
 from a2a_serverless.core.head import Change, Head, Lease, Rules, TurnTrigger
 from a2a_serverless.core.journal import Entry, Restarted
-from a2a_serverless.core.waits import Question, agent_message, park
+from a2a_serverless.core.waits import agent_message, park
 from a2a_serverless.errors import LeaseLost
-from a2a_serverless.types import JsonObject, Message, TaskState
+from a2a_serverless.types import JsonObject, TaskState
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,19 +116,6 @@ def progress(head: Head, fence: int, *entries: Entry, rules: Rules, now: datetim
     """What the agent said or produced so far."""
     check_fence(head, fence)
     return advance(head, *entries, rules=rules, now=now, lease=Lease(now + rules.lease))
-
-
-@dataclass(frozen=True, slots=True)
-class Ended:
-    """The agent ended its task in a terminal state."""
-
-    state: TaskState
-    message: Message | None = None
-    metadata: JsonObject | None = None
-    """What it says of the task beside the message."""
-
-
-Ending = Ended | Question
 
 
 def end(

@@ -1,10 +1,10 @@
 """Waits: a task is parked with a question, and an answer, a reminder or the deadline moves it on."""
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
 from a2a_serverless.core.advance import advance, status
+from a2a_serverless.core.endings import Question
 from a2a_serverless.core.head import Change, Head, Rules, TurnTrigger, Wait, WaitKind
 from a2a_serverless.core.journal import Entry, Spoken
 from a2a_serverless.errors import IllegalChange
@@ -14,18 +14,6 @@ MOST_REMINDERS: Final = 99
 """Of one wait: with its deadline, what the state machine takes."""
 
 _STATES = {WaitKind.INPUT: TaskState.INPUT_REQUIRED, WaitKind.AUTH: TaskState.AUTH_REQUIRED}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
-    """What an agent asks, how long it waits for the answer, and when it asks to be reminded of."""
-
-    kind: WaitKind
-    message: Message
-    within: timedelta
-    remind: tuple[timedelta, ...] = ()
-    metadata: JsonObject | None = None
-    """What it says of the task beside the message."""
 
 
 def check_question(question: Question, rules: Rules) -> None:

@@ -6,10 +6,11 @@ from datetime import datetime, timedelta
 
 from a2a_serverless.app.ports import TaskStore
 from a2a_serverless.core import sends, turns
+from a2a_serverless.core.endings import Ended, Question
 from a2a_serverless.core.head import Change, Head, Rules, WaitKind
 from a2a_serverless.core.journal import ArtifactChanged, Entry, StatusChanged
-from a2a_serverless.core.turns import Begun, Ended
-from a2a_serverless.core.waits import Question, agent_message
+from a2a_serverless.core.turns import Begun
+from a2a_serverless.core.waits import agent_message
 from a2a_serverless.types import Artifact, Caller, Message, Part, Role, Scope, TaskKey, TaskState, TaskStatus
 from tests.fakes import START
 

@@ -20,8 +20,8 @@ from a2a_serverless.aws import head_codec
 from a2a_serverless.aws.clients import Clients
 from a2a_serverless.aws.table import Table
 from a2a_serverless.aws.task_table import TaskTable, planned
+from a2a_serverless.core.endings import Ended
 from a2a_serverless.core.head import Head
-from a2a_serverless.core.turns import Ended
 from a2a_serverless.core.waits import agent_message
 from a2a_serverless.types import Owner, Scope, TaskState
 from tests.fakes import START, FakeClock

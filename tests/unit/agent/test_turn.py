@@ -9,10 +9,9 @@ from pydantic import ValidationError
 
 from a2a_serverless.agent import Agent, InboundMessage, Turn, TurnEnded, TurnTrigger
 from a2a_serverless.agent.agent import decides_on_expiry, may_reply, notices_cancel
+from a2a_serverless.core.endings import Ended, Ending, Question
 from a2a_serverless.core.head import WaitKind
 from a2a_serverless.core.journal import ArtifactChanged, Entry, StatusChanged
-from a2a_serverless.core.turns import Ended, Ending
-from a2a_serverless.core.waits import Question
 from a2a_serverless.types import Artifact, Caller, Message, Owner, Part, Role, Task, TaskState, TaskStatus
 from tests.fakes import FakeClock, SequentialIds
 from tests.unit.core.heads import a_message

@@ -10,9 +10,10 @@ from a2a_serverless.agent import Turn, TurnEnded
 from a2a_serverless.app.cancel import cancel
 from a2a_serverless.app.turn_writer import FLUSH_AFTER, FLUSH_BYTES, LOOK_EVERY, TurnWriter
 from a2a_serverless.core.advance import status
+from a2a_serverless.core.endings import Ended
 from a2a_serverless.core.head import Change, Head, Lease
 from a2a_serverless.core.journal import ArtifactChanged, Entry, StatusChanged
-from a2a_serverless.core.turns import Begun, Ended, begin
+from a2a_serverless.core.turns import Begun, begin
 from a2a_serverless.errors import EntryTooLarge, LeaseLost
 from a2a_serverless.types import Artifact, Part, Task, TaskKey, TaskState
 from tests.unit.app.world import ALICE, World, agent_that

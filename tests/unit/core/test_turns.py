@@ -5,11 +5,11 @@ from datetime import timedelta
 
 import pytest
 
+from a2a_serverless.core.endings import Ended, Question
 from a2a_serverless.core.head import Head, Lease, Rules, TurnTrigger, WaitKind
 from a2a_serverless.core.journal import ArtifactChanged, Restarted, Spoken
 from a2a_serverless.core.turns import (
     Begun,
-    Ended,
     Exhausted,
     Held,
     NothingToDo,
@@ -19,7 +19,6 @@ from a2a_serverless.core.turns import (
     extend,
     progress,
 )
-from a2a_serverless.core.waits import Question
 from a2a_serverless.errors import IllegalChange, LeaseLost
 from a2a_serverless.types import Artifact, Part, TaskState
 from tests.fakes import START

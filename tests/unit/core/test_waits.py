@@ -4,8 +4,9 @@ from datetime import timedelta
 
 import pytest
 
+from a2a_serverless.core.endings import Question
 from a2a_serverless.core.head import Rules, TurnTrigger, Wait, WaitKind
-from a2a_serverless.core.waits import MOST_REMINDERS, Question, check_question, expire, park, resume
+from a2a_serverless.core.waits import MOST_REMINDERS, check_question, expire, park, resume
 from a2a_serverless.errors import IllegalChange
 from a2a_serverless.types import TaskState
 from tests.fakes import START
