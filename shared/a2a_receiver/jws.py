@@ -13,7 +13,8 @@ MAX_TOKEN: Final = 4096
 """Characters. An ES256 token with our claims has about 530, an RS256 one about 850."""
 
 _COMPACT: Final = re.compile(r"([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]*)")
-_KID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._~-]{0,127}")
+_KID: Final = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._~-]{0,127}")
+"""A thumbprint (RFC 7638) may begin with any character of base64url; what begins with a dot is a path."""
 _HEADER_NAMES: Final = frozenset({"alg", "typ", "kid"})
 
 

@@ -106,8 +106,15 @@ def token_cases() -> Iterator[Case]:
         yield case_of(f"token header: alg {word(alg)} over a right signature", 401, "alg", with_jose(alg=alg))
     for typ in (..., None, "", "JWT", "at+jwt", "A2A-PUSH+JWT", "application/a2a-push+jwt", "secevent+jwt", ["JWT"]):
         yield case_of(f"token header: typ {word(typ)}", 401, "typ", with_jose(typ=typ))
+    yield from _kid_cases()
+
+
+def _kid_cases() -> Iterator[Case]:
     for kid in (..., None, "", 7, [ES_KID], "../../etc/passwd", "' OR 1=1", "x\n", "x\x00", "é", "k" * 129, ".hidden"):
         yield case_of(f"token header: kid {word(kid)}", 401, "kid", with_jose(kid=kid), max_jwks_fetches=0)
+    for kid in ("-thumbprint", "_thumbprint", "k" * 128, "0"):
+        named = {"jwks": {"keys": [key_set()["keys"][0] | {"kid": kid}]}}
+        yield case_of(f"control: kid {word(kid)}", 202, "accepted", with_jose(kid=kid), fx=named)
     yield case_of("kid unknown", 401, "unknown_kid", with_jose(kid="other"), max_jwks_fetches=1)
     many = [with_jose(kid=f"zz{number}") for number in range(20)]
     yield case_of("kids unknown, many", 401, "unknown_kid", *many, max_jwks_fetches=1)
