@@ -14,10 +14,8 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from a2a_serverless.agent import Agent
-from a2a_serverless.app.evidence import Recorder
 from a2a_serverless.aws.bucket import Bucket
 from a2a_serverless.aws.clients import Clients
-from a2a_serverless.aws.evidence_table import EvidenceTable
 from a2a_serverless.aws.part_store import S3Parts
 from a2a_serverless.aws.settings import Settings
 from a2a_serverless.aws.table import Table
@@ -25,6 +23,7 @@ from a2a_serverless.aws.task_table import TaskTable
 from a2a_serverless.core.head import Rules
 
 if TYPE_CHECKING:
+    from a2a_serverless.app.evidence import Recorder
     from a2a_serverless.aws.push_table import PushTable
     from a2a_serverless.webhook.policy import WebhookPolicy
 
@@ -92,10 +91,15 @@ def parts() -> S3Parts:
 
 
 @cache
-def recorder() -> Recorder | None:
+def recorder() -> "Recorder | None":
     """What writes exchanges down; None if this deployment keeps none."""
     lifetime = settings().evidence
-    return Recorder(EvidenceTable(table(), bucket(), ids=ids, lifetime=lifetime)) if lifetime else None
+    if not lifetime:
+        return None
+    from a2a_serverless.app.evidence import Recorder
+    from a2a_serverless.aws.evidence_table import EvidenceTable
+
+    return Recorder(EvidenceTable(table(), bucket(), ids=ids, lifetime=lifetime))
 
 
 @cache

@@ -5,16 +5,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from email.utils import format_datetime, parsedate_to_datetime
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from a2a_serverless.app.host import Host
 from a2a_serverless.core.push import WireVersion
-from a2a_serverless.protocol import card, card_signature
-from a2a_serverless.protocol.card_signature import CardSigner
+from a2a_serverless.protocol import card
 from a2a_serverless.protocol.http import Request, Response
 from a2a_serverless.protocol.media import JSON
 from a2a_serverless.protocol.strict_json import text_of
 from a2a_serverless.types import AgentCard, AgentExtension, JsonObject
+
+if TYPE_CHECKING:
+    from a2a_serverless.protocol.card_signature import CardSigner
 
 MAX_AGE_SECONDS: Final = 300
 _PURE: Final = (WireVersion.V1_0,)
@@ -66,7 +68,7 @@ class Cards:
     """The cards of all agents of a deployment."""
 
     deployment: card.Deployment
-    signer: CardSigner | None
+    signer: "CardSigner | None"
     since: datetime
     """When what they say became so: the time of the deployment, or of the start of this process."""
     _kept: dict[tuple[str, bool], Document] = field(default_factory=dict)
@@ -113,6 +115,8 @@ class Cards:
         shown = card.wire(card.completed(written, host, self.deployment, url=url, versions=versions))
         signed: Mapping[str, object] = {}
         if self.signer is not None:
+            from a2a_serverless.protocol import card_signature
+
             keys = self.deployment.public_url + card_signature.JWKS_PATH
             signed = {"signatures": card_signature.signatures(shown, self.signer, jwks_url=keys)}
         served = card.with_legacy_members(shown) if hybrid else shown

@@ -1,6 +1,7 @@
 """The protocol surface of a deployment: from a request to a response, whatever the request is.
 
-What is public (cards, keys) is answered first; everything else is authenticated, then handed to its binding.
+What is public (cards, keys) is answered first; everything else is authenticated, then handed to its binding. What a
+process that is asked on JSON-RPC alone has no use for is imported where it is used.
 """
 
 import logging
@@ -10,24 +11,22 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
-from a2a_serverless.app.evidence import Exchange, Record
 from a2a_serverless.app.host import Host
 from a2a_serverless.app.ports import Clock
-from a2a_serverless.core.masking import CALLBACK_KEY
 from a2a_serverless.core.push import WireVersion
-from a2a_serverless.errors import InternalError, MethodNotFound
-from a2a_serverless.protocol import card, json_rpc, media, rest, routing
-from a2a_serverless.protocol.authentication import Authenticator, Identity
-from a2a_serverless.protocol.card_signature import CardSigner
+from a2a_serverless.errors import A2AError, InternalError, MethodNotFound
+from a2a_serverless.protocol import card, json_rpc, media
+from a2a_serverless.protocol.authentication import Authenticator
 from a2a_serverless.protocol.cards import Cards
 from a2a_serverless.protocol.faults import Refusal, method_not_allowed, not_found
 from a2a_serverless.protocol.http import Request, Response
 from a2a_serverless.protocol.strict_json import text_of
 from a2a_serverless.protocol.visit import Visit
-from a2a_serverless.protocol.witness import callback_of, exchange_of
 
 if TYPE_CHECKING:
+    from a2a_serverless.app.evidence import Exchange, Record
     from a2a_serverless.protocol.callback_door import CallbackDoor
+    from a2a_serverless.protocol.card_signature import CardSigner
 
 CARD_NAMES: Final = frozenset({"agent-card.json", "agent.json"})
 """The name of both versions, and that of 0.2, which old clients still ask for."""
@@ -56,10 +55,10 @@ class Service:
     authenticator: Authenticator
     push_jwks: Callable[[], bytes]
     clock: Clock
-    card_signer: CardSigner | None = None
+    card_signer: "CardSigner | None" = None
     callbacks: "CallbackDoor | None" = None
     push_issuer: str = ""
-    record: Record | None = None
+    record: "Record | None" = None
     cards: Cards = field(init=False)
     base: tuple[str, ...] = field(init=False)
     """The path of the public URL, where a custom domain maps a prefix of its own to us."""
@@ -81,7 +80,7 @@ def handle(service: Service, request: Request) -> Response:
         response = _respond(service, request)
     except Exception:
         log.exception("a request failed outside of any operation")
-        response = rest.failed(InternalError(), request, WireVersion.V1_0)
+        response = _failed(InternalError(), request, WireVersion.V1_0)
     return _finished(service, request, response)
 
 
@@ -123,21 +122,41 @@ def _at(service: Service, request: Request, host: Host, segments: tuple[str, ...
     if _asks_for_card(request, segments):
         document = service.cards.at_root(host) if at_root else service.cards.of_agent(host)
         return document.response(request) if request.method in _READS else method_not_allowed(_READS).response()
-    if not segments and request.method != "POST":
+    url = service.public_url if at_root else service.cards.url_of(host.name)
+    if segments:
+        return _at_operation(service, request, host, segments, url=url)
+    if request.method != "POST":
         return method_not_allowed((*_READS, "POST")).response()
-    matched = routing.match(request.method, segments) if segments else None
-    match matched:
+    return _visited(service, request, host, json_rpc.answer, url=url)
+
+
+def _at_operation(service: Service, request: Request, host: Host, segments: tuple[str, ...], *, url: str) -> Response:
+    """At an address of REST."""
+    from a2a_serverless.protocol import rest, routing
+
+    match routing.match(request.method, segments):
         case routing.WrongVerb(allowed):
             return method_not_allowed(allowed).response()
-        case None if segments:
-            return _unknown(request, segments)
+        case None:
+            version = WireVersion.V0_3 if segments[0] == "v1" else WireVersion.V1_0
+            return _failed(MethodNotFound("there is no operation at this address"), request, version)
+        case matched:
+            return _visited(service, request, host, partial(rest.answer, matched=matched), url=url)
+
+
+def _visited(
+    service: Service, request: Request, host: Host, answer: Callable[[Visit], Response], *, url: str
+) -> Response:
+    """What a binding answers to a caller who said who he is."""
     identity = service.authenticator.authenticate(request)
     if isinstance(identity, Refusal):
         return identity.response()
-    visit = _visit(service, request, host, identity, at_root=at_root)
+    visit = Visit(host=host, identity=identity, cards=service.cards, url=url, request=request)
     began = service.clock()
-    response = json_rpc.answer(visit) if matched is None else rest.answer(visit, matched)
-    if visit.sighting.task_id:
+    response = answer(visit)
+    if service.record is not None and visit.sighting.task_id:
+        from a2a_serverless.protocol.witness import exchange_of
+
         seen = partial(exchange_of, visit.sighting, request, response, agent=host.name, began=began)
         _record(service, visit.sighting.task_id, seen)
     return response
@@ -145,6 +164,9 @@ def _at(service: Service, request: Request, host: Host, segments: tuple[str, ...
 
 def _at_callback(service: Service, door: "CallbackDoor", request: Request, grant_id: str) -> Response:
     """At a callback address. A post to a genuine one is written down, whatever came of it; a look is not."""
+    from a2a_serverless.core.masking import CALLBACK_KEY
+    from a2a_serverless.protocol.witness import callback_of
+
     began = service.clock()
     secret = request.query_fields().get(CALLBACK_KEY, "")
     grant = door.grant(grant_id, secret)
@@ -155,7 +177,7 @@ def _at_callback(service: Service, door: "CallbackDoor", request: Request, grant
     return response
 
 
-def _record(service: Service, task_id: str, seen: Callable[..., Exchange]) -> None:
+def _record(service: Service, task_id: str, seen: "Callable[..., Exchange]") -> None:
     """Write down what was seen, which is told when it ended. Whatever goes wrong with that, the answer stands."""
     if service.record is None:
         return
@@ -179,14 +201,11 @@ def _asks_for_card(request: Request, segments: tuple[str, ...]) -> bool:
             return False
 
 
-def _visit(service: Service, request: Request, host: Host, identity: Identity, *, at_root: bool) -> Visit:
-    url = service.public_url if at_root else service.cards.url_of(host.name)
-    return Visit(host=host, identity=identity, cards=service.cards, url=url, request=request)
+def _failed(error: A2AError, request: Request, version: WireVersion) -> Response:
+    """An error as REST tells it."""
+    from a2a_serverless.protocol import rest
 
-
-def _unknown(request: Request, segments: tuple[str, ...]) -> Response:
-    version = WireVersion.V0_3 if segments[0] == "v1" else WireVersion.V1_0
-    return rest.failed(MethodNotFound("there is no operation at this address"), request, version)
+    return rest.failed(error, request, version)
 
 
 def _keys(request: Request, document: str) -> Response:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from a2a_serverless.app.host import Host
+from a2a_serverless.core.push import WireVersion
 from a2a_serverless.errors import A2AError, Conflict, EntryTooLarge, InternalError, InvalidParams, TaskNotFound
 from a2a_serverless.protocol import extensions
 from a2a_serverless.protocol.authentication import Identity
@@ -17,10 +18,19 @@ from a2a_serverless.protocol.operations import Operation
 from a2a_serverless.protocol.requests import TenantedRequest
 from a2a_serverless.protocol.results import Result, Streamed
 from a2a_serverless.protocol.use_cases import Call
-from a2a_serverless.protocol.witness import Sighting
 from a2a_serverless.types import Caller, JsonObject, is_trace_context
 
 log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class Sighting:
+    """What a call turned out to be about; filled while it is performed. A call without a task leaves nothing."""
+
+    operation: str = ""
+    task_id: str = ""
+    version: WireVersion = WireVersion.V1_0
+    caller: Caller | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,16 +3,15 @@
 `service` asks; `visit` knows the task of a call, `callback_door` that of a callback.
 """
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
 from a2a_serverless.app.evidence import Exchange
 from a2a_serverless.core.masking import CALLBACK_KEY, HIDDEN, without_secrets, without_signatures
-from a2a_serverless.core.push import WireVersion
 from a2a_serverless.errors import A2AError
 from a2a_serverless.protocol.http import Request, Response
 from a2a_serverless.protocol.strict_json import parse, text_of
+from a2a_serverless.protocol.visit import Sighting
 from a2a_serverless.types import Caller, JsonObject, TaskKey
 
 _MAY_HOLD_SECRETS: Final = (b"token", b"credentials", b"url", b"\\u")
@@ -20,16 +19,6 @@ _ANSWER_HEADERS: Final = frozenset({"content-type", "a2a-extensions", "x-a2a-ext
 _POST_HEADERS: Final = ("content-type", "user-agent")
 TOO_LARGE: Final = 413
 """The status of what is not even kept in the record of it."""
-
-
-@dataclass(slots=True)
-class Sighting:
-    """What a call turned out to be about; filled while it is performed. A call without a task leaves nothing."""
-
-    operation: str = ""
-    task_id: str = ""
-    version: WireVersion = WireVersion.V1_0
-    caller: Caller | None = None
 
 
 def exchange_of(
