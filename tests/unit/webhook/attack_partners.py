@@ -129,7 +129,7 @@ _FAMILIES: Final[tuple[tuple[tuple[str, ...], _Failing], ...]] = (
     (("informational", "1xx", "interim", "100_continue"), _ERRORS["informational_flood"]),
     (("http2", "h2"), _ERRORS["http2"]),
     (("truncated", "incomplete", "partial"), _Failing(_break_off)),
-    (("malformed", "garbage", "status_line", "invalid", "protocol", "not_http", "bad_"), _Failing(_talk_nonsense)),
+    (("malformed", "garbage", "status", "invalid", "protocol", "not_http", "http_0", "bad_"), _Failing(_talk_nonsense)),
     (("closed", "close", "eof", "hang_up", "disconnect", "no_response", "empty"), _Failing(_hang_up)),
     (("connect", "refused", "unreachable", "network"), _REFUSED),
 )
