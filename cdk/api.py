@@ -2,7 +2,7 @@
 
 import json
 
-from aws_cdk import ArnFormat, Duration, Stack, aws_apigatewayv2, aws_apigatewayv2_integrations
+from aws_cdk import ArnFormat, Duration, Fn, Stack, aws_apigatewayv2, aws_apigatewayv2_integrations
 from constructs import Construct
 
 from a2a_serverless.aws.settings import Variable
@@ -35,10 +35,11 @@ class FrontDoor(Construct):
         self.http = aws_apigatewayv2.HttpApi(
             self,
             "Http",
+            api_name=f"a2a-serverless-{choices.stage}",
             description=f"a2a-serverless {choices.stage}: agents for other companies",
             create_default_stage=False,
         )
-        access_log = log_group(self, "AccessLog", choices=choices)
+        access_log = log_group(self, "AccessLog", choices=choices, called=self._access_log_name())
         aws_apigatewayv2.CfnStage(
             self,
             "Stage",
@@ -59,6 +60,14 @@ class FrontDoor(Construct):
                 format=json.dumps(ACCESS_LOG),
             ),
         )
+
+    def _access_log_name(self) -> str:
+        """Below `/aws/vendedlogs/`, because API Gateway adds every other group that it may write to, to one policy of
+        the account that holds 5,120 characters. The stack's unique id makes it another name when a stage comes again
+        and the log of the first one is still kept.
+        """
+        stack = Stack.of(self)
+        return f"/aws/vendedlogs/{stack.stack_name}/access/{Fn.select(2, Fn.split('/', stack.stack_id))}"
 
     @property
     def url(self) -> str:

@@ -117,19 +117,21 @@ def rules(choices: Choices) -> dict[Variable, str]:
     return {name: str(int(time.total_seconds())) for name, time in times.items()}
 
 
-def log_group(scope: Construct, name: str, *, choices: Choices) -> aws_logs.LogGroup:
-    """A log group that keeps its lines as long as the deployment chose."""
+def log_group(scope: Construct, name: str, *, choices: Choices, called: str | None = None) -> aws_logs.LogGroup:
+    """A log group that keeps its lines as long as the deployment chose; CloudFormation names it if nobody does."""
     return aws_logs.LogGroup(
         scope,
         name,
+        log_group_name=called,
         retention=aws_logs.RetentionDays[choices.log_retention],
         removal_policy=removal(choices),
     )
 
 
 def removal(choices: Choices) -> RemovalPolicy:
-    """What happens to stored things when the stack goes: only a local run's are thrown away."""
-    return RemovalPolicy.DESTROY if choices.is_local else RemovalPolicy.RETAIN
+    """What happens to stored things when the stack goes: only a local run's are thrown away, and those of a first
+    deployment that failed, which hold nothing and would cost and confuse."""
+    return RemovalPolicy.DESTROY if choices.is_local else RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE
 
 
 def accept(construct: Construct, rule: str, *, because: str) -> None:

@@ -75,7 +75,8 @@ class Later(Construct):
 
     def __init__(self, scope: Construct, name: str, *, queue: aws_sqs.Queue) -> None:
         super().__init__(scope, name)
-        self.group = aws_scheduler.CfnScheduleGroup(self, "Group")  # without a name: two stages may share an account
+        # As the stack, whose name is one of a kind in a region of an account.
+        self.group = aws_scheduler.CfnScheduleGroup(self, "Group", name=Stack.of(self).stack_name)
         self.role = aws_iam.Role(
             self,
             "Role",

@@ -1,6 +1,6 @@
 """The one stack: the hops of a task, in the order in which a task meets them."""
 
-from aws_cdk import CfnCondition, CfnOutput, CfnParameter, Fn, Stack, aws_lambda
+from aws_cdk import CfnCondition, CfnOutput, CfnParameter, CfnRule, CfnRuleAssertion, Fn, Stack, aws_lambda
 from constructs import Construct
 
 from .api import Api, FrontDoor
@@ -16,6 +16,8 @@ from .watch import Watch
 
 NAME = "A2aServerless"
 """The stack's id in the assembly, the same for every stage; its name on AWS ends with the stage."""
+
+NOT_ON_AWS = "Stage 'local' is for one machine (make serve) and lets everybody in: deploy with -c stage=NAME"
 
 
 class A2aServerless(Stack):
@@ -63,13 +65,15 @@ class A2aServerless(Stack):
 
     def _host_with_parameters(self, choices: Choices, code: aws_lambda.Code, front_door: FrontDoor) -> Host:
         """For a local run, which is given one template and its own values at each start."""
-        public_url = CfnParameter(
+        public_url = CfnParameter(self, "PublicUrl", default="", description="The address that the run is served at")
+        is_given = Fn.condition_not(Fn.condition_equals(public_url, ""))
+        given = CfnCondition(self, "PublicUrlGiven", expression=is_given)
+        # `cdk deploy` without -c stage= comes here, with code that has no packages and an API that lets everybody in.
+        CfnRule(
             self,
-            "PublicUrl",
-            default=choices.public_url,
-            description="The address that partners use; empty: the API's own",
+            "OneMachine",
+            assertions=[CfnRuleAssertion(assert_=is_given, assert_description=NOT_ON_AWS)],
         )
-        given = CfnCondition(self, "PublicUrlGiven", expression=Fn.condition_not(Fn.condition_equals(public_url, "")))
         agents = CfnParameter(
             self,
             "Agents",
@@ -101,6 +105,7 @@ class A2aServerless(Stack):
                 "Relay": self.relay.dead_letters,
                 "Sweep": self.sweep.dead_letters,
             },
+            work={"RunTurn": self.run_turn.queue, "Notify": self.notify.queue},
             relay=self.relay.function,
             notify=self.notify.function,
             stage=choices.stage,

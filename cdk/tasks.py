@@ -1,6 +1,6 @@
 """Tasks: the table, the queue of turns, and the hop `run_turn` that works it off."""
 
-from aws_cdk import Duration, Stack, aws_dynamodb, aws_s3
+from aws_cdk import Duration, RemovalPolicy, Stack, aws_dynamodb, aws_s3
 from constructs import Construct
 
 from a2a_serverless.aws.settings import (
@@ -50,7 +50,8 @@ class Tasks(Construct):
             stream=aws_dynamodb.StreamViewType.NEW_AND_OLD_IMAGES,
             time_to_live_attribute=TTL_ATTRIBUTE,
             deletion_protection=not host.choices.is_local,
-            removal_policy=removal(host.choices),
+            # Not even a rollback of a first deployment could delete what is protected: it would get stuck.
+            removal_policy=RemovalPolicy.DESTROY if host.choices.is_local else RemovalPolicy.RETAIN,
         )
         self.table.add_global_secondary_index(
             index_name=OWNER_INDEX,

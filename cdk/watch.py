@@ -1,4 +1,4 @@
-"""Alarms on what should never happen by itself: dead letters, webhooks that are given up or switched off, a relay that
+"""Alarms on what should never happen by itself: dead letters, webhooks that are given up or switched off, work that
 falls behind, waits that break, 5xx."""
 
 from collections.abc import Mapping
@@ -18,6 +18,9 @@ from constructs import Construct
 
 FIVE_MINUTES = Duration.minutes(5)
 
+LONGEST_IN_A_QUEUE = Duration.minutes(30)
+"""A turn runs for 15 minutes at most and a nudge is held back for as long; both are in their queues meanwhile."""
+
 WEBHOOK_ALERTS = {
     "exhausted": "a nudge was given up after its last attempt; it lies in the dead letters of Notify",
     "disabled": "a webhook was switched off: it was gone, asked for it, or failed for days",
@@ -35,6 +38,7 @@ class Watch(Construct):
         *,
         topic_arn: str,
         dead_letters: Mapping[str, aws_sqs.Queue],
+        work: Mapping[str, aws_sqs.Queue],
         relay: aws_lambda.Function,
         notify: aws_lambda.Function,
         stage: str,
@@ -59,6 +63,13 @@ class Watch(Construct):
             least=Duration.minutes(5).to_milliseconds(),
             says="changes wait in the table's stream, so nudges and waits are late",
         )
+        for hop, queue in work.items():
+            self._alarm(
+                f"{hop}Behind",
+                queue.metric_approximate_age_of_oldest_message(period=FIVE_MINUTES, statistic="Maximum"),
+                least=LONGEST_IN_A_QUEUE.to_seconds(),
+                says=f"work of {hop} waits in its queue: more comes than its functions may take at a time",
+            )
         self._watch_webhooks(notify, stage)
         self._alarm("WaitsBroken", machine.metric_failed(period=FIVE_MINUTES), says="a wait ended without its deadline")
         self._alarm("ServerErrors", http.metric_server_error(period=FIVE_MINUTES), says="the API answered with 5xx")

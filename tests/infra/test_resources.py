@@ -8,7 +8,7 @@ from a2a_serverless.aws.settings import Settings, Variable
 from a2a_serverless.core.delivery_health import Alert
 from cdk.context import DEFAULT_AGENTS
 from tests.infra.conftest import PRODUCTION
-from tests.infra.template import Template
+from tests.infra.template import Template, said
 
 HOP = {
     "Function": "Lambda::Function",
@@ -55,6 +55,8 @@ RESOURCES = {
             "RelayDeadLetters",
             "SweepDeadLetters",
             "RelayBehind",
+            "RunTurnBehind",
+            "NotifyBehind",
             "WaitsBroken",
             "ServerErrors",
             "WebhooksExhausted",
@@ -194,6 +196,31 @@ def test_the_outputs_say_where_everything_is(every: Template) -> None:
     }
 
 
+def test_the_stage_of_one_machine_cannot_be_deployed_by_mistake(local: Template, production: Template) -> None:
+    """`cdk deploy` without a stage brings no address, which `make serve` always does."""
+    (assertion,) = local.body["Rules"]["OneMachine"]["Assertions"]
+
+    assert said(assertion["Assert"]) == {"Fn::Not": [{"Fn::Equals": ["$PublicUrl", ""]}]}
+    assert "-c stage=" in assertion["AssertDescription"]
+    assert local.body["Parameters"]["PublicUrl"]["Default"] == ""
+    assert "OneMachine" not in production.body["Rules"]
+
+
+def test_two_stages_in_one_account_are_told_apart_by_name(production: Template) -> None:
+    (group,) = production.of_type("AWS::Scheduler::ScheduleGroup").values()
+    (api,) = production.of_type("AWS::ApiGatewayV2::Api").values()
+
+    assert (group["Name"], api["Name"]) == ("a2a-serverless-prod", "a2a-serverless-prod")
+
+
+def test_the_access_log_takes_no_place_in_the_policy_that_all_apis_of_an_account_share(every: Template) -> None:
+    """API Gateway adds other groups to a policy of 5,120 characters, and a deployment fails when it is full."""
+    name = every.of_type("AWS::Logs::LogGroup")["FrontDoorAccessLog"]["LogGroupName"]
+
+    assert name.startswith("/aws/vendedlogs/a2a-serverless-")
+    assert "AWS::StackId" in name  # so that it is free when a stage comes again
+
+
 def test_without_a_public_address_partners_are_told_the_address_of_the_api_itself(
     local: Template, production: Template
 ) -> None:
@@ -272,13 +299,20 @@ def test_a_list_reads_heads_and_a_sweep_reads_keys(every: Template) -> None:
 def test_what_is_stored_on_aws_outlives_the_stack_and_what_a_local_run_stores_does_not(
     local: Template, production: Template
 ) -> None:
-    kinds = {"AWS::DynamoDB::Table", "AWS::KMS::Key", "AWS::SQS::Queue", "AWS::Logs::LogGroup"}
+    """`RetainExceptOnCreate` keeps all but what a first deployment made before it failed."""
+    kinds = {
+        *("AWS::DynamoDB::Table", "AWS::KMS::Key", "AWS::SQS::Queue", "AWS::Logs::LogGroup", "AWS::S3::Bucket"),
+        "AWS::StepFunctions::StateMachine",
+    }
 
-    def policies(template: Template) -> set[str]:
-        return {each["DeletionPolicy"] for each in template.resources.values() if each["Type"] in kinds}
+    def policies(template: Template, policy: str) -> dict[str, str]:
+        return {name: each[policy] for name, each in template.resources.items() if each["Type"] in kinds}
 
-    assert policies(local) == {"Delete"}
-    assert policies(production) == {"Retain"}
+    kept = policies(production, "DeletionPolicy")
+    assert set(policies(local, "DeletionPolicy").values()) == {"Delete"}
+    assert kept.pop("TasksTable") == "Retain"  # it is protected, and would hold the rollback up
+    assert set(kept.values()) == {"RetainExceptOnCreate"}
+    assert set(policies(production, "UpdateReplacePolicy").values()) == {"Retain"}
     assert production.of_type("AWS::DynamoDB::Table")["TasksTable"]["DeletionProtectionEnabled"] is True
 
 
