@@ -10,6 +10,8 @@ from tests.requirements import COUNT, REQUIREMENTS
 TESTS = Path(__file__).parents[1]
 BEYOND = {
     "unit/protocol/test_legacy",  # 0.3 has no numbered list; its schema and proto judge it
+    "unit/protocol/test_drafts",  # so have the drafts of 1.0
+    "unit/protocol/test_foreign_clients",  # what SDKs of other languages write and read
     "unit/protocol/test_deliveries",  # the delivery log is the kit's own
     "unit/protocol/test_fitting",  # so is what becomes of content that does not fit into an answer
 }
