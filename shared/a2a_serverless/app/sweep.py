@@ -19,6 +19,8 @@ from a2a_serverless.errors import Conflict
 from a2a_serverless.types import TaskKey
 
 LOOK_AGAIN: Final = timedelta(minutes=1)
+SCHEDULES_ARE_LATE: Final = timedelta(minutes=1)
+"""By as much as that (EventBridge Scheduler): a nudge that one brings back is not lost before."""
 _BATCH: Final = 100
 _BATCHES: Final = 10
 """As many tasks as one sweep looks at within its minute; what is left comes first in the next."""
@@ -99,8 +101,13 @@ def _retell(sweeper: Sweeper, head: Head, now: datetime) -> tuple[str, ...]:
 def _is_untold(state: DeliveryState, head: Head, now: datetime) -> bool:
     if state.disabled is not None or state.settled_seq >= head.nudge_seq:
         return False
-    overdue = state.pending.next_at if state.pending else _since(head)
-    return overdue + LOOK_AGAIN < now
+    due = state.pending.next_at if state.pending else _since(head)
+    return due + _patience(state) < now
+
+
+def _patience(state: DeliveryState) -> timedelta:
+    """How long after its time a nudge may still be on its way."""
+    return LOOK_AGAIN + (SCHEDULES_ARE_LATE if state.scheduled_for is not None else timedelta())
 
 
 def _postpone(sweeper: Sweeper, head: Head, now: datetime) -> None:
@@ -113,13 +120,13 @@ def _postpone(sweeper: Sweeper, head: Head, now: datetime) -> None:
 def _look_again(sweeper: Sweeper, head: Head, now: datetime) -> datetime | None:
     """When there is something to look at again; None when the task has ended and everybody was told."""
     untold = [
-        state.pending.next_at if state.pending else now
+        max(state.pending.next_at if state.pending else now, now) + _patience(state)
         for config in head.push
         if (state := sweeper.deliveries.delivery(head.key, config)).disabled is None
         and state.settled_seq < head.nudge_seq
     ]
     if untold:
-        return max(min(untold), now) + LOOK_AGAIN
+        return min(untold)
     if head.is_over:
         return now + max(LOOK_AGAIN, now - _since(head)) if head.notice_due else None
     if head.wait is not None and head.wait_token:

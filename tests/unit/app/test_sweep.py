@@ -9,7 +9,7 @@ from a2a_serverless.app import push_configs
 from a2a_serverless.app.cancel import cancel
 from a2a_serverless.app.notify import notify
 from a2a_serverless.app.run_turn import notice_cancel
-from a2a_serverless.app.sweep import LOOK_AGAIN, Stuck, Swept, stuck, sweep
+from a2a_serverless.app.sweep import LOOK_AGAIN, SCHEDULES_ARE_LATE, Stuck, Swept, stuck, sweep
 from a2a_serverless.core.delivery_outcome import Answer, Fault, NoAnswer
 from a2a_serverless.core.head import Head
 from a2a_serverless.core.push import WireVersion
@@ -246,6 +246,25 @@ def test_a_retry_that_got_lost_is_sent_on_its_way() -> None:
         later(world)
 
     assert world.notify() == ["delivered"]
+
+
+def test_a_nudge_whose_schedule_fires_late_is_not_taken_for_lost() -> None:
+    world = World(agent_that(completes))
+    world.send(hook=webhook(id=HOOK_ID))
+    world.settle()
+    world.post.answers = [Answer(status=500)] * 20
+    while not world.later.coming:
+        world.notify()
+        world.clock.advance(timedelta(minutes=15))
+    ((_, at),) = world.later.coming.values()
+    world.clock.now = at + SCHEDULES_ARE_LATE + timedelta(seconds=10)  # the attempt takes its time, too
+
+    assert whys(later(world, timedelta())) == []
+
+    world.later.coming.clear()
+    for _ in range(2):
+        swept = later(world)
+    assert whys(swept) == [f"nudge lost: {HOOK_ID}"]
 
 
 def test_a_nudge_whose_sender_died_while_the_message_for_the_newest_change_was_lost_is_sent() -> None:
