@@ -107,14 +107,14 @@ def status_update(shown: TaskStatusUpdateEvent, *, final: bool) -> JsonObject:
 
 
 def artifact_update(shown: TaskArtifactUpdateEvent) -> JsonObject:
-    """An artifact event."""
+    """An artifact event. Both flags are written, though they be false: there are clients that ask for them."""
     return _without_nothing(
         kind="artifact-update",
         taskId=shown.task_id,
         contextId=shown.context_id,
         artifact=artifact(shown.artifact),
-        append=shown.append or None,
-        lastChunk=shown.last_chunk or None,
+        append=shown.append,
+        lastChunk=shown.last_chunk,
         metadata=shown.metadata,
     )
 

@@ -87,3 +87,26 @@ def test_times_have_any_number_of_digits_that_a_language_gives_them() -> None:
         assert door.result("ListTasks", {"statusTimestampAfter": since})["totalSize"] == 1
     for since in queries:
         assert json_of(door.rest("GET", "/tasks", query=f"statusTimestampAfter={since}"))["totalSize"] == 1
+
+
+def nulled(text: str) -> dict[str, Any]:
+    """Parameters of 0.3 as the client of Flutter's genui writes them: what is unset is null, and ids count from 0."""
+    part = {"kind": "text", "metadata": None, "text": text}
+    unset = dict.fromkeys(("contextId", "taskId", "extensions", "referenceTaskIds", "metadata"))
+    message = {"kind": "message", "messageId": text, "role": "user", "parts": [part], **unset}
+    return {"configuration": None, "metadata": None, "message": message}
+
+
+@pytest.mark.parametrize(
+    ("text", "flags"), [("echo hi", [(False, False)]), ("steps 2", [(False, False), (True, True)])]
+)
+def test_an_artifact_event_of_zero_three_has_both_flags_for_who_must_read_them(
+    text: str, flags: list[tuple[bool, bool]]
+) -> None:
+    body = {"jsonrpc": "2.0", "id": 0, "method": "message/stream", "params": nulled(text)}
+
+    events = events_of(Door().post(body, version=None))
+
+    assert {event["id"] for event in events} == {0}
+    updates = [event["result"] for event in events if event["result"]["kind"] == "artifact-update"]
+    assert [(update["append"], update["lastChunk"]) for update in updates] == flags
