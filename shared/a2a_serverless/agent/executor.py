@@ -131,9 +131,11 @@ class _Spoken(EventQueue):
                 assert_never(event)
 
     def _message(self, given: sdk.Message) -> Message | Literal[""]:
-        """What the executor says; nothing if it says nothing."""
+        """What the executor says; nothing if it says nothing, or only shows the caller's own words again."""
+        if not given.parts or given.message_id == self._turn.message.message_id:
+            return ""
         blank = self._turn.agent_message(Part(text="")).to_wire()
-        return Message.model_validate({**blank, **_wire(given)}) if given.parts else ""
+        return Message.model_validate({**blank, **_wire(given)})
 
     def _produce(self, event: sdk.TaskArtifactUpdateEvent) -> None:
         """A chunk without parts says that it was the last: the SDK lets that pass, the specification does not."""

@@ -12,7 +12,7 @@ from a2a.server.tasks import TaskUpdater
 from a2a.types import a2a_pb2 as sdk
 
 from a2a_serverless.agent.executor import ExecutorAgent
-from a2a_serverless.types import Caller, Owner, Task, TaskState
+from a2a_serverless.types import Caller, Owner, Role, Task, TaskState
 from tests.unit.app.world import CARD, World
 
 Execute = Callable[[RequestContext, EventQueue], Awaitable[None]]
@@ -161,6 +161,20 @@ def test_the_task_it_was_given_may_be_given_back() -> None:
     assert (asked.metadata or {}).keys() > (done.metadata or {}).keys()
 
 
+async def shows_what_was_said(context: RequestContext, event_queue: EventQueue) -> None:
+    """Submits with the caller's own message, as the executor of adk-python does."""
+    await updater(context, event_queue).submit(context.message)
+    await updater(context, event_queue).complete()
+
+
+def test_the_words_of_the_caller_are_not_said_again_as_the_agents() -> None:
+    world = world_of(shows_what_was_said)
+
+    done = after(world, world.send("hi"))
+
+    assert [message.text for message in done.history] == ["hi"]
+
+
 async def closes(context: RequestContext, event_queue: EventQueue) -> None:
     """Says with a chunk of nothing that there is no more, as the executor of strands-agents did (harness-sdk#1640)."""
     says = updater(context, event_queue)
@@ -182,7 +196,7 @@ def test_a_last_chunk_without_parts_ends_the_result_and_not_the_task() -> None:
 
 async def mumbles(context: RequestContext, event_queue: EventQueue) -> None:
     """Leaves out of its messages what is not its to know, and says one without a word."""
-    nameless = new_text_message("done")
+    nameless = new_text_message("done", role=sdk.ROLE_USER)
     nameless.message_id = ""
     await updater(context, event_queue).start_work(sdk.Message(message_id="m", role=sdk.ROLE_AGENT))
     await updater(context, event_queue).complete(nameless)
@@ -195,7 +209,7 @@ def test_what_a_message_must_have_is_filled_in() -> None:
 
     said = done.status.message
     assert said is not None
-    assert (said.text, said.task_id, said.context_id) == ("done", done.id, done.context_id)
+    assert (said.text, said.role, said.task_id, said.context_id) == ("done", Role.AGENT, done.id, done.context_id)
     assert said.message_id
     assert [message.text for message in done.history] == ["hi"]
 
