@@ -51,7 +51,7 @@ class HopFunction(aws_lambda.Function):
         memory: int,
         environment: Mapping[Variable, str],
         dead_letters: aws_sqs.Queue | None = None,
-        loops: aws_lambda.RecursiveLoop = aws_lambda.RecursiveLoop.TERMINATE,
+        loops: aws_lambda.RecursiveLoop | None = None,
     ) -> None:
         """Make the function.
 
@@ -63,7 +63,7 @@ class HopFunction(aws_lambda.Function):
             memory: megabytes.
             environment: what it is told.
             dead_letters: for one that is called and not waited for.
-            loops: whether Lambda stops a chain of calls that comes back to it for the sixteenth time or so.
+            loops: whether a chain of calls may come back to it more than about 16 times; Lambda says no by itself.
         """
         self.choices = choices = host.choices
         logs = log_group(scope, "Logs", choices=choices)

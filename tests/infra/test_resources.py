@@ -397,7 +397,7 @@ def test_a_function_that_sends_back_what_it_was_sent_is_not_stopped_as_a_runaway
         and functions[function]["Role"] == f"{role}.Arn"
     }
 
-    assert {name for name, function in functions.items() if function["RecursiveLoop"] == "Allow"} == feeds_itself
+    assert {name for name, function in functions.items() if function.get("RecursiveLoop") == "Allow"} == feeds_itself
     assert feeds_itself == {"NotifyFunction"}
 
 
