@@ -59,7 +59,7 @@ def check_imports(modules: Iterable[str], asset: Path, *, own: frozenset[str]) -
 def _is_there(top: str, asset: Path) -> bool:
     if top in sys.stdlib_module_names or top in BROUGHT_BY_LAMBDA:
         return True
-    return (asset / top).is_dir() or any(asset.glob(f"{top}.py")) or any(asset.glob(f"{top}.*.so"))
+    return (asset / top).is_dir() or any(asset.glob(f"{top}.py*")) or any(asset.glob(f"{top}.*.so"))
 
 
 def _imports_of(module: str, asset: Path) -> Iterator[_Wanted]:

@@ -1,12 +1,14 @@
 """The one code asset of all functions: a folder that is staged without Docker.
 
 A local run gets the sources alone, because its workers have the project's own environment. For AWS the requirements are
-added, as wheels for Lambda's Python and processor, and byte code where that Python is at hand.
+added, as wheels for Lambda's Python and processor, and byte code where that Python is at hand
+(docs/decisions/0019).
 """
 
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,7 +56,7 @@ def stage(
     if agent_source is not None:
         _copy_agents(agent_source, target)
     if runtime_requirements:
-        _install(target, runs_on, ["--require-hashes", "--requirements", str(REQUIREMENTS)])
+        _install_libraries(target, runs_on)
         _install_agent_requirements(target, runs_on, agent_source)
         _compile(target, runs_on)
     _let_lambda_read(target)
@@ -93,6 +95,14 @@ def compile_command(target: Path, interpreter: str) -> list[str]:
     ]
 
 
+def without_sources(folder: Path, interpreter: str) -> None:
+    """Leave of the libraries in a folder what is run of them: byte code in place of sources, and no stubs."""
+    subprocess.run([*compile_command(folder, interpreter), "-b"], check=True)  # noqa: S603 (the command is ours)
+    for source in [*folder.rglob("*.py"), *folder.rglob("*.pyi")]:
+        if source.suffix == ".pyi" or source.with_suffix(".pyc").is_file():
+            source.unlink()
+
+
 def _copy(source: Path, target: Path) -> None:
     shutil.copytree(source, target, ignore=_NOT_STAGED)
 
@@ -107,6 +117,17 @@ def _copy_agents(source: Path, target: Path) -> None:
             _copy(entry, target / entry.name)
         else:
             shutil.copy2(entry, target / entry.name)
+
+
+def _install_libraries(target: Path, runs_on: Target) -> None:
+    """What the kit needs. What an agent needs keeps its sources: some libraries read their own."""
+    with tempfile.TemporaryDirectory(prefix="a2a-serverless-") as folder:
+        libraries = Path(folder)
+        _install(libraries, runs_on, ["--require-hashes", "--requirements", str(REQUIREMENTS)])
+        interpreter = _interpreter(runs_on.python)
+        if interpreter is not None:
+            without_sources(libraries, interpreter)
+        shutil.copytree(libraries, target, dirs_exist_ok=True)
 
 
 def _install_agent_requirements(target: Path, runs_on: Target, agent_source: Path | None) -> None:

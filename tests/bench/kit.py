@@ -39,7 +39,10 @@ def serve(kind: str) -> None:
     from functions import wiring
 
     if kind == "memory":
-        from tests.fakes import MemoryTasks
+        import a2a_serverless
+
+        a2a_serverless.__path__.append(str(Path(__file__).parents[2] / "shared" / "a2a_serverless"))
+        from tests.fakes import MemoryTasks  # of a part of the kit that no function has
 
         store = MemoryTasks()
         wiring.tasks = wiring.push = lambda: store  # type: ignore[assignment, misc, return-value] # as the ports have it

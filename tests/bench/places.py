@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from cdk.code import REQUIREMENTS, compile_command, stage
+from cdk.code import REQUIREMENTS, compile_command, stage, without_sources
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 HERE: Final = Path(__file__).parent
@@ -43,14 +43,14 @@ def has_reference() -> bool:
 
 def prepared(folder: Path) -> Places:
     """Make what is missing of ours. Byte code is shipped as on Lambda: never checked against its sources."""
-    places = Places(folder / "asset", folder / f"requirements-{_key()}", folder / "runtime")
+    places = Places(folder / "asset", folder / f"libraries-{_key()}", folder / "runtime")
     shutil.rmtree(places.asset, ignore_errors=True)
     stage(places.asset, runtime_requirements=False)
     shutil.copy2(HERE / "echo.py", places.asset)
-    _compile(places.asset)
+    subprocess.run(compile_command(places.asset, sys.executable), check=True)
     if not places.requirements.exists():
         _install(places.requirements)
-        _compile(places.requirements)
+        without_sources(places.requirements, sys.executable)
     places.runtime.mkdir(exist_ok=True)
     for name in RUNTIME:
         link = places.runtime / name
@@ -69,10 +69,6 @@ def _install(target: Path) -> None:
     command = [uv, "pip", "install", "--quiet", "--python", sys.executable, "--target", str(target), *wanted]
     subprocess.run(command, check=True)
     shutil.rmtree(target / "bin", ignore_errors=True)
-
-
-def _compile(folder: Path) -> None:
-    subprocess.run(compile_command(folder, sys.executable), check=True)
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ def asset(tmp_path: Path) -> Path:
     for folder in ("desk", "httpx", "google"):
         (tmp_path / folder).mkdir()
     (tmp_path / "typing_extensions.py").touch()
+    (tmp_path / "annotated_types.pyc").touch()
     (tmp_path / "_cffi_backend.cpython-314-aarch64-linux-gnu.so").touch()
     (tmp_path / "desk" / "__init__.py").touch()
     return tmp_path
@@ -32,7 +33,7 @@ def check(asset: Path, source: str) -> None:
         "import json, os.path",
         "import boto3",
         "import httpx\nfrom google.protobuf import json_format",
-        "from typing_extensions import override\nimport _cffi_backend",
+        "from typing_extensions import override\nimport annotated_types, _cffi_backend",
         "from __future__ import annotations",
         "from . import rates\nfrom .rates import RATES\nimport desk.rates as again",
         "try:\n    import orjson\nexcept ImportError:\n    orjson = None",

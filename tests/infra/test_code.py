@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from cdk.code import REQUIREMENTS, Target, compile_command, install_command, stage
+from cdk.code import REQUIREMENTS, Target, compile_command, install_command, stage, without_sources
 from cdk.context import Refusal
 from tests.infra.template import Template
 
@@ -178,6 +178,23 @@ def test_byte_code_is_never_checked_and_names_the_folder_on_lambda(tmp_path: Pat
     assert flags == 0b01  # PEP 552: hash-based, and the source is not checked
     assert b"/var/task/module.py" in compiled.read_bytes()
     assert str(tmp_path).encode() not in compiled.read_bytes()
+
+
+def test_libraries_run_without_their_sources(tmp_path: Path) -> None:
+    package = tmp_path / "library"
+    package.mkdir()
+    (package / "__init__.py").write_text("from .inner import where\n")
+    (package / "__init__.pyi").write_text("def where() -> str: ...\n")
+    (package / "inner.py").write_text("def where(): return where.__code__.co_filename\n")
+    (package / "data.json").write_text("{}")
+
+    without_sources(tmp_path, sys.executable)
+
+    assert {file.name for file in package.iterdir()} == {"__init__.pyc", "inner.pyc", "data.json"}
+    assert int.from_bytes((package / "inner.pyc").read_bytes()[4:8], "little") == 0b01
+    program = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import library; print(library.where())"
+    done = subprocess.run([sys.executable, "-I", "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "/var/task/library/inner.py\n"
 
 
 def test_the_functions_ship_the_versions_that_are_tested() -> None:
