@@ -58,13 +58,21 @@ def _passed(query: ListQuery) -> str:
 
 
 def _question(query: ListQuery) -> Question:
-    newest = _passed(query) or _PAST_ALL
-    oldest = timestamp_text(query.status_since) if query.status_since is not None else _FIRST
+    oldest = _since(query.status_since) if query.status_since is not None else _FIRST
+    newest = max(_passed(query) or _PAST_ALL, oldest)  # bounds in the wrong order are an error of DynamoDB
     of_the_owner = Condition(
         f"#owner = :owner AND {OWNER_INDEX_SORT} BETWEEN :oldest AND :newest",
         {":owner": text(owner_text(query.scope)), ":oldest": text(oldest), ":newest": text(newest)},
     )
     return Question(where=of_the_owner, only=_filter(query), index=OWNER_INDEX, backwards=True)
+
+
+def _since(moment: datetime) -> str:
+    """The first entry that may stand at a moment or behind it: entries have milliseconds."""
+    truncated = moment.replace(microsecond=moment.microsecond // 1000 * 1000)
+    if truncated == moment:
+        return timestamp_text(moment)
+    return f"{timestamp_text(truncated)}{_PAST_ALL}"
 
 
 def _filter(query: ListQuery) -> Condition:

@@ -1,6 +1,6 @@
 """The contract of ListTasks on the index, on the fake and on DynamoDB."""
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -161,6 +161,33 @@ def test_a_list_is_filtered_by_status_time(tasks: Tasks, scope: Scope) -> None:
 
     assert (ids(first), first.total) == (["t-4", "t-3"], 3)
     assert (ids(second), second.end) == (["t-2"], None)
+
+
+def test_a_time_between_two_milliseconds_is_behind_the_first(tasks: Tasks, scope: Scope) -> None:
+    """Clients name times by the microsecond or finer; a status has milliseconds."""
+    submitted(tasks, scope, 2)
+    just_behind = START + timedelta(microseconds=1)
+
+    page = tasks.list(query(scope, since=just_behind))
+
+    assert (ids(page), page.total) == (["t-1"], 1)
+
+
+@pytest.mark.parametrize("since", [datetime.max.replace(tzinfo=UTC), datetime.min.replace(tzinfo=UTC)])
+def test_the_ends_of_time_are_times(tasks: Tasks, scope: Scope, since: datetime) -> None:
+    submitted(tasks, scope, 2)
+
+    assert tasks.list(query(scope, since=since)).total == (2 if since.year == 1 else 0)
+
+
+def test_a_page_that_goes_on_before_the_time_that_is_asked_for_is_empty(tasks: Tasks, scope: Scope) -> None:
+    """No list of ours ends there, but a token can be made up; DynamoDB refuses bounds in the wrong order."""
+    submitted(tasks, scope, 2)
+    made_up = Position(START, "t-0", 2)
+
+    page = tasks.list(query(scope, after=made_up, since=START + timedelta(minutes=1)))
+
+    assert (page.tasks, page.end) == ((), None)
 
 
 def test_expired_tasks_are_not_listed_nor_counted(tasks: Tasks, scope: Scope) -> None:
