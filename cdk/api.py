@@ -8,7 +8,7 @@ from constructs import Construct
 from a2a_serverless.aws.settings import Variable
 
 from .context import Choices
-from .function import HopFunction, Host, accept, log_group, rules
+from .function import HopFunction, Host, accept, let_agents_run, log_group, rules
 from .sealing import Sealing
 from .tasks import Tasks
 
@@ -101,6 +101,7 @@ class Api(Construct):
             },
         )
         self._allow(tasks, sealing)
+        let_agents_run(self.function)  # one that answers at once does so here
         self._serve_at(front_door)
 
     def _allow(self, tasks: Tasks, sealing: Sealing) -> None:

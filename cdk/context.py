@@ -27,6 +27,8 @@ LOG_RETENTION_DAYS = {
     180: "SIX_MONTHS", 365: "ONE_YEAR", 731: "TWO_YEARS", 1827: "FIVE_YEARS", 3653: "TEN_YEARS",
 }  # fmt: skip
 """CloudWatch Logs takes these numbers of days and no others between them; the names are the CDK's."""
+MOST_POLICIES = 10
+"""Managed policies that a role takes, unless the account asked for more (IAM quotas)."""
 LONGEST_EXECUTION_DAYS = 365
 """A Standard execution lives one year at most (Step Functions quotas)."""
 
@@ -42,6 +44,10 @@ class Choices:
     stage: str
     agents: str
     agent_source: Path | None
+    agent_policies: tuple[str, ...]
+    """ARNs of managed policies: what agents may do on AWS besides saying what they say."""
+    agent_environment: Mapping[str, str]
+    """Variables that agents find in their environment."""
     public_url: str
     issuers: str
     allow_private_webhooks: bool
@@ -86,6 +92,8 @@ def read(context: Callable[[str], object]) -> Choices:
         stage=stage,
         agents=told.text("agents", DEFAULT_AGENTS),
         agent_source=_agent_source(told),
+        agent_policies=_agent_policies(told),
+        agent_environment=_agent_environment(told),
         public_url=_public_url(told, local=local),
         issuers=_issuers(told, stage=stage),
         allow_private_webhooks=_private_webhooks(told, stage=stage),
@@ -164,6 +172,36 @@ def _agent_source(told: _Told) -> Path | None:
     if not folder.is_dir():
         raise Refusal(f"agent_source={given!r} is no folder; looked at {folder}")
     return folder
+
+
+def _agent_policies(told: _Told) -> tuple[str, ...]:
+    policies = _listed(told.text("agent_policies", ""))
+    for policy in policies:
+        if not re.fullmatch(r"arn:[a-z-]+:iam::([0-9]{12}|aws):policy/[\w+=.@/-]+", policy, re.ASCII):
+            raise Refusal(f"agent_policies: {policy!r} should be the ARN of a managed policy of IAM")
+    if len(policies) > MOST_POLICIES:
+        raise Refusal(f"agent_policies names {len(policies)} policies; a role takes {MOST_POLICIES}")
+    return policies
+
+
+def _agent_environment(told: _Told) -> Mapping[str, str]:
+    """Lambda keeps names that begin with `AWS_` and some others to itself, and the functions read those with `A2A_`."""
+    variables: dict[str, str] = {}
+    for entry in _listed(told.text("agent_environment", "")):
+        name, is_there, value = entry.partition("=")
+        if not is_there or not re.fullmatch(r"(?!AWS_|A2A_|LAMBDA_|POWERTOOLS_)[A-Za-z][A-Za-z0-9_]+", name):
+            raise Refusal(
+                f"agent_environment: {entry!r} should be NAME=value, with a name of letters, digits and underscores "
+                "that begins with none of AWS_, LAMBDA_, POWERTOOLS_ and A2A_"
+            )
+        if name in variables:
+            raise Refusal(f"agent_environment names {name} twice")
+        variables[name] = value
+    return variables
+
+
+def _listed(text: str) -> tuple[str, ...]:
+    return tuple(entry.strip() for entry in text.split(",") if entry.strip())
 
 
 def _public_url(told: _Told, *, local: bool) -> str:

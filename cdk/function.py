@@ -107,6 +107,20 @@ class HopFunction(aws_lambda.Function):
         )
 
 
+def let_agents_be_imported(function: HopFunction) -> None:
+    """Give a function that imports the agents the variables that they look for."""
+    for name, value in function.choices.agent_environment.items():
+        function.add_environment(name, value)
+
+
+def let_agents_run(function: HopFunction) -> None:
+    """Let a function that runs agents do what they need to do on AWS."""
+    let_agents_be_imported(function)
+    for number, arn in enumerate(function.choices.agent_policies, start=1):
+        policy = aws_iam.ManagedPolicy.from_managed_policy_arn(function, f"AgentPolicy{number}", arn)
+        function.own_role.add_managed_policy(policy)
+
+
 def rules(choices: Choices) -> dict[Variable, str]:
     """The times that every decision about a task keeps to, for the functions that decide."""
     times = {

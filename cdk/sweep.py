@@ -5,7 +5,7 @@ from constructs import Construct
 
 from a2a_serverless.aws.settings import Variable
 
-from .function import HopFunction, Host, rules
+from .function import HopFunction, Host, let_agents_be_imported, rules
 from .queues import dead_letters
 from .relay import Effects
 from .sealing import Sealing
@@ -36,6 +36,7 @@ class Sweep(Construct):
             },
             dead_letters=self.dead_letters,
         )
+        let_agents_be_imported(self.function)
         may = self.function.may
         may("dynamodb:Query", on=tasks.due_index_arn)
         may("dynamodb:GetItem", "dynamodb:Query", "dynamodb:PutItem", "dynamodb:UpdateItem", on=tasks.arn)

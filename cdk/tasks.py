@@ -21,7 +21,7 @@ from a2a_serverless.aws.settings import (
     Variable,
 )
 
-from .function import HopFunction, Host, accept, removal, rules
+from .function import HopFunction, Host, accept, let_agents_run, removal, rules
 from .queues import dead_letters, feed, work_queue
 
 TURN_TIMEOUT = Duration.minutes(15)
@@ -176,6 +176,7 @@ class RunTurn(Construct):
                 **rules(host.choices),
             },
         )
+        let_agents_run(self.function)
         may = self.function.may
         may("dynamodb:GetItem", "dynamodb:Query", "dynamodb:PutItem", "dynamodb:UpdateItem", on=tasks.arn)
         tasks.allow_keeping_parts(self.function)

@@ -7,7 +7,7 @@ from constructs import Construct
 
 from a2a_serverless.aws.settings import Variable
 
-from .function import HopFunction, Host, accept, removal, rules
+from .function import HopFunction, Host, accept, let_agents_be_imported, removal, rules
 from .tasks import Tasks
 
 DEFINITION = Path(__file__).with_name("await_input.asl.json")
@@ -31,6 +31,7 @@ class Expire(Construct):
                 **rules(host.choices),
             },
         )
+        let_agents_be_imported(self.function)  # it asks whether one decides, and no more
         self.function.may("dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem", on=tasks.arn)
 
 

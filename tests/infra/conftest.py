@@ -27,13 +27,13 @@ PRODUCTION = {
 @pytest.fixture(scope="session")
 def local(tmp_path_factory: pytest.TempPathFactory) -> Template:
     """The template of a local run."""
-    return _synthesized(tmp_path_factory.mktemp("local") / "out", {})
+    return synthesized(tmp_path_factory.mktemp("local") / "out", {})
 
 
 @pytest.fixture(scope="session")
 def production(tmp_path_factory: pytest.TempPathFactory) -> Template:
     """The template of a stage on AWS, with sources alone in its asset."""
-    return _synthesized(tmp_path_factory.mktemp("production") / "out", PRODUCTION)
+    return synthesized(tmp_path_factory.mktemp("production") / "out", PRODUCTION)
 
 
 @pytest.fixture(params=["local", "production"])
@@ -43,7 +43,8 @@ def every(request: pytest.FixtureRequest) -> Template:
     return template
 
 
-def _synthesized(out: Path, context: dict[str, str]) -> Template:
+def synthesized(out: Path, context: dict[str, str]) -> Template:
+    """The template under this context, with sources alone in its asset."""
     from cdk.app import build
     from tests.infra.assembly import source_only
 

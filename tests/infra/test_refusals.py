@@ -166,6 +166,28 @@ def test_alarms_go_to_a_topic() -> None:
     assert refusal(alarm_topic_arn="on-call") == "alarm_topic_arn='on-call' should be the ARN of an SNS topic"
 
 
+@pytest.mark.parametrize(
+    "policy", ["AdministratorAccess", "arn:aws:iam::111122223333:role/quotes", "arn:aws:iam::1:policy/a"]
+)
+def test_what_agents_may_do_is_said_by_managed_policies(policy: str) -> None:
+    assert refusal(agent_policies=policy) == f"agent_policies: {policy!r} should be the ARN of a managed policy of IAM"
+
+
+def test_a_role_takes_ten_policies() -> None:
+    many = ",".join(f"arn:aws:iam::111122223333:policy/p{number}" for number in range(11))
+
+    assert refusal(agent_policies=many) == "agent_policies names 11 policies; a role takes 10"
+
+
+@pytest.mark.parametrize("entry", ["RATES", "=rates", "AWS_REGION=x", "A2A_TABLE=x", "2=x", "RA-TES=x", "LAMBDA_X=1"])
+def test_a_variable_of_agents_has_a_name_that_lambda_and_the_kit_leave_alone(entry: str) -> None:
+    assert refusal(agent_environment=entry).startswith(f"agent_environment: {entry!r} should be NAME=value")
+
+
+def test_a_variable_of_agents_has_one_value() -> None:
+    assert refusal(agent_environment="RATES=a, RATES=b") == "agent_environment names RATES twice"
+
+
 def test_a_folder_of_agents_is_there(tmp_path: Path) -> None:
     missing = tmp_path / "nowhere"
 
