@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import AliasChoices, BeforeValidator, Field, StrictBool, StrictStr
 
-from a2a_serverless.protocol.requests import HistoryLength, PageSize, Required, TenantedRequest
+from a2a_serverless.protocol.requests import LONGEST_NAME, HistoryLength, PageSize, Required, TenantedRequest
 from a2a_serverless.types import JsonObject, TaskState
 
 
@@ -58,7 +58,7 @@ class ListTasksRequest(TenantedRequest):
 
     seeks_a_task: ClassVar[bool] = False
 
-    context_id: StrictStr = ""
+    context_id: Annotated[StrictStr, Field(max_length=LONGEST_NAME)] = ""
     status: StateFilter = None
     page_size: PageSize | None = None
     page_token: StrictStr = ""

@@ -105,6 +105,7 @@ def test_filters_count_before_pages_do(filters: dict[str, object], expected: int
         {"statusTimestampAfter": "0001-01-01T00:00:00+23:59"},
         {"pageToken": "x"},
         {"contextId": 7},
+        {"contextId": "c" * 257},  # no context has such a name, and a filter of megabytes is an error of DynamoDB
     ],
 )
 def test_a_wrong_member_is_refused_by_name(wrong: dict[str, object]) -> None:
