@@ -54,7 +54,8 @@ def _perform(visit: Visit, request_id: str, operation: Operation, dialect: Diale
         # Its clients refuse any other media type as an answer to a streaming method; those of 1.0 differ
         # (docs/decisions/0018).
         return Response(200, event_stream.HEADERS, event_stream.line_of(text))
-    return _json(text)
+    # To who cuts a stream at its blank lines and reads JSON where no line is data, the blank line is what ends it.
+    return _json(f"{text}\n\n" if operation.streams else text)
 
 
 def _message(request: Request) -> JsonObject:

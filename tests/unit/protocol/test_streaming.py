@@ -1,5 +1,6 @@
 """Streams as buffered windows (SPEC 3.1.2, 3.1.6, 9.4.2, 11.7; a2a-protocol 6)."""
 
+import json
 from typing import Any
 
 import pytest
@@ -84,6 +85,15 @@ def test_errors_before_the_first_event_are_plain_json(method: str) -> None:
     error = Door().error(method, {"id": "nope", "message": message("x", taskId="nope")})
 
     assert error["code"] == -32001
+
+
+def test_a_plain_error_is_a_piece_of_its_own_to_who_cuts_at_blank_lines() -> None:
+    body = {**RPC, "method": "SubscribeToTask", "params": {"id": "nope"}}
+
+    piece, rest = Door().post(body).body.split("\n\n")
+
+    assert json.loads(piece)["error"]["code"] == -32001
+    assert rest == ""
 
 
 def test_nothing_is_cached_on_the_way() -> None:
