@@ -27,6 +27,8 @@ LOG_RETENTION_DAYS = {
     180: "SIX_MONTHS", 365: "ONE_YEAR", 731: "TWO_YEARS", 1827: "FIVE_YEARS", 3653: "TEN_YEARS",
 }  # fmt: skip
 """CloudWatch Logs takes these numbers of days and no others between them; the names are the CDK's."""
+MOST_ENVIRONMENT = 2800
+"""Bytes. Lambda takes 4,096 of all variables, and what else the stack tells a function is about 1,000."""
 MOST_POLICIES = 10
 """Managed policies that a role takes, unless the account asked for more (IAM quotas)."""
 LONGEST_EXECUTION_DAYS = 365
@@ -61,6 +63,8 @@ class Choices:
     python: str
     architecture: str
     turn_concurrency: int
+    turn_memory: int
+    """Megabytes."""
     nudge_concurrency: int
     requests_per_second: int
     request_burst: int
@@ -88,14 +92,17 @@ def read(context: Callable[[str], object]) -> Choices:
     stage = _stage(told)
     local = stage == LOCAL
     retention, longest_wait = _kept_longer_than_waited(told)
+    issuers, environment = _issuers(told, stage=stage), _agent_environment(told)
+    agents = told.text("agents", DEFAULT_AGENTS)
+    _check_room([agents, issuers, *environment, *environment.values()])
     return Choices(
         stage=stage,
-        agents=told.text("agents", DEFAULT_AGENTS),
+        agents=agents,
         agent_source=_agent_source(told),
         agent_policies=_agent_policies(told),
-        agent_environment=_agent_environment(told),
+        agent_environment=environment,
         public_url=_public_url(told, local=local),
-        issuers=_issuers(told, stage=stage),
+        issuers=issuers,
         allow_private_webhooks=_private_webhooks(told, stage=stage),
         retention=retention,
         longest_wait=longest_wait,
@@ -107,6 +114,7 @@ def read(context: Callable[[str], object]) -> Choices:
         python=_one_of(told.text("python", PYTHONS[0]), PYTHONS, "python"),
         architecture=_one_of(told.text("architecture", ARCHITECTURES[0]), ARCHITECTURES, "architecture"),
         turn_concurrency=told.number("turn_concurrency", 50, least=2, most=1000),
+        turn_memory=told.number("turn_memory_mb", 512, least=256, most=10240),
         nudge_concurrency=told.number("nudge_concurrency", 100, least=2, most=1000),
         requests_per_second=told.number("requests_per_second", 100),
         request_burst=told.number("request_burst", 200),
@@ -198,6 +206,15 @@ def _agent_environment(told: _Told) -> Mapping[str, str]:
             raise Refusal(f"agent_environment names {name} twice")
         variables[name] = value
     return variables
+
+
+def _check_room(texts: Iterable[str]) -> None:
+    taken = sum(len(text.encode()) for text in texts)
+    if taken > MOST_ENVIRONMENT:
+        raise Refusal(
+            f"agents, issuer and agent_environment take {taken} bytes of the functions' environment; there is room for "
+            f"{MOST_ENVIRONMENT}"
+        )
 
 
 def _listed(text: str) -> tuple[str, ...]:

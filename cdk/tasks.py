@@ -166,7 +166,7 @@ class RunTurn(Construct):
             "run_turn",
             host=host,
             timeout=TURN_TIMEOUT,
-            memory=512,
+            memory=host.choices.turn_memory,
             environment={
                 Variable.AGENTS: host.agents,
                 Variable.PUBLIC_URL: host.public_url,

@@ -184,6 +184,14 @@ def test_a_variable_of_agents_has_a_name_that_lambda_and_the_kit_leave_alone(ent
     assert refusal(agent_environment=entry).startswith(f"agent_environment: {entry!r} should be NAME=value")
 
 
+def test_what_does_not_fit_the_environment_of_a_function_is_refused_before_a_deployment_fails() -> None:
+    told = refusal(agent_environment="TEXT=" + "ä" * 1500, agents="quotes=quotes:agent")
+
+    assert told == (
+        "agents, issuer and agent_environment take 3025 bytes of the functions' environment; there is room for 2800"
+    )
+
+
 def test_a_variable_of_agents_has_one_value() -> None:
     assert refusal(agent_environment="RATES=a, RATES=b") == "agent_environment names RATES twice"
 

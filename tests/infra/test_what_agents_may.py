@@ -9,6 +9,7 @@ POLICIES = ["arn:aws:iam::111122223333:policy/quotes", "arn:aws:iam::aws:policy/
 CONTEXT = PRODUCTION | {
     "agent_policies": ", ".join(POLICIES),
     "agent_environment": "RATES_SECRET=prod/rates, MODE=a=b",
+    "turn_memory_mb": "2048",
 }
 
 
@@ -24,6 +25,13 @@ def test_the_functions_that_run_agents_may_do_what_agents_may(told: Template) ->
     given = {name: role["ManagedPolicyArns"] for name, role in roles.items() if "ManagedPolicyArns" in role}
 
     assert given == {"ApiRole": POLICIES, "RunTurnRole": POLICIES}
+
+
+def test_the_function_that_runs_turns_alone_has_more_memory(told: Template) -> None:
+    memory = {name: function["MemorySize"] for name, function in told.of_type("AWS::Lambda::Function").items()}
+
+    assert memory.pop("RunTurnFunction") == 2048
+    assert max(memory.values()) == 512
 
 
 def test_the_functions_that_import_agents_have_their_environment(told: Template) -> None:
