@@ -93,9 +93,9 @@ def read(context: Callable[[str], object]) -> Choices:
     local = stage == LOCAL
     retention, longest_wait = _kept_longer_than_waited(told)
     issuers, environment = _issuers(told, stage=stage), _agent_environment(told)
-    agents = told.text("agents", DEFAULT_AGENTS)
+    agents = told.text("agents", DEFAULT_AGENTS if local else "")
     _check_room([agents, issuers, *environment, *environment.values()])
-    return Choices(
+    choices = Choices(
         stage=stage,
         agents=agents,
         agent_source=_agent_source(told),
@@ -121,6 +121,12 @@ def read(context: Callable[[str], object]) -> Choices:
         alarm_topic_arn=_alarm_topic(told),
         webhook_ownership=_one_of(told.text("webhook_ownership", OWNERSHIP[0]), OWNERSHIP, "webhook_ownership"),
     )
+    if not choices.agents:
+        raise Refusal(
+            f"stage {stage!r} names no agents: give -c agents=name=package.module:attribute (the kit's example is "
+            f"{DEFAULT_AGENTS})"
+        )
+    return choices
 
 
 def check_spelling(given: Iterable[str]) -> None:

@@ -17,6 +17,7 @@ os.environ.update(
 
 PRODUCTION = {
     "stage": "prod",
+    "agents": "freight=functions.agents.freight:agent",
     "issuer": "https://login.example.com/",
     "audience": "https://agents.example.com",
     "jwks_uri": "https://login.example.com/keys",

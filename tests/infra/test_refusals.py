@@ -9,7 +9,7 @@ import pytest
 
 from a2a_serverless.core.delivery_endpoint import HIGHEST_LIMIT
 from cdk.agents import Place, check_agents
-from cdk.context import Choices, Refusal, check_spelling, read
+from cdk.context import DEFAULT_AGENTS, Choices, Refusal, check_spelling, read
 
 ROOT = Path(__file__).resolve().parents[2]
 ISSUER = {
@@ -55,7 +55,7 @@ def test_a_stage_on_aws_without_an_issuer_is_refused() -> None:
 
 
 def test_a_stage_without_authentication_must_be_asked_for_in_words() -> None:
-    choices = chosen(stage="prod", authentication="none-and-i-mean-it")
+    choices = chosen(stage="prod", agents=DEFAULT_AGENTS, authentication="none-and-i-mean-it")
 
     assert choices.authentication_is_off
     assert refusal(stage="prod", authentication="none") == (
@@ -84,7 +84,7 @@ def test_an_issuer_whose_keys_nobody_could_fetch_is_refused() -> None:
 
 
 def test_an_issuer_is_written_as_the_api_reads_it() -> None:
-    choices = chosen(stage="prod", **ISSUER)
+    choices = chosen(stage="prod", agents=DEFAULT_AGENTS, **ISSUER)
 
     assert choices.issuers == (
         '[{"issuer": "https://login.example.com/", "audience": "https://agents.example.com", '
@@ -164,6 +164,15 @@ def test_a_public_address_on_aws_is_https() -> None:
 
 def test_alarms_go_to_a_topic() -> None:
     assert refusal(alarm_topic_arn="on-call") == "alarm_topic_arn='on-call' should be the ARN of an SNS topic"
+
+
+def test_a_stage_on_aws_that_forgets_its_agents_does_not_get_the_example() -> None:
+    """Each deployment says everything: what is left out has its default again, and the tasks of agents stay behind."""
+    assert refusal(stage="prod", **ISSUER) == (
+        "stage 'prod' names no agents: give -c agents=name=package.module:attribute (the kit's example is "
+        "freight=functions.agents.freight:agent)"
+    )
+    assert chosen().agents == DEFAULT_AGENTS
 
 
 @pytest.mark.parametrize(

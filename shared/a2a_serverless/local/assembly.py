@@ -14,6 +14,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
 Progress = Callable[[str], None]
 
@@ -27,6 +28,10 @@ _KEPT = 5
 
 class SynthError(Exception):
     """The CDK app refused or failed; the message is what it said."""
+
+
+_ON_ONE_MACHINE: Final = {"stage": "local"}
+"""Unless a caller says otherwise: the stage in `cdk.json` is one on AWS."""
 
 
 def assembly(
@@ -44,7 +49,7 @@ def assembly(
     Raises:
         SynthError: the CDK app ended without an assembly.
     """
-    chosen = dict(sorted((context or {}).items()))
+    chosen = dict(sorted({**_ON_ONE_MACHINE, **(context or {})}.items()))
     cached = root / ".local" / "assemblies" / _key(root, chosen)
     with _one_at_a_time(cached):
         if not (cached / "manifest.json").is_file():

@@ -108,6 +108,12 @@ def test_another_context_is_another_assembly_and_both_are_kept(clone: Clone) -> 
     assert len(clone.said) == 2
 
 
+def test_a_local_run_is_of_the_local_stage_whatever_cdk_json_is_kept_for(clone: Clone) -> None:
+    made = clone.assembly()
+
+    assert template(made)["Arguments"] == ["-c", "stage=local"]
+
+
 def test_only_the_assemblies_that_were_used_last_are_kept(clone: Clone) -> None:
     for stage in "abcdefgh":
         clone.assembly(stage=stage)
