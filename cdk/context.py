@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import TypeVar
+from urllib.parse import urlsplit
 
 Value = TypeVar("Value", str, int)
 
@@ -27,6 +28,8 @@ LOG_RETENTION_DAYS = {
     180: "SIX_MONTHS", 365: "ONE_YEAR", 731: "TWO_YEARS", 1827: "FIVE_YEARS", 3653: "TEN_YEARS",
 }  # fmt: skip
 """CloudWatch Logs takes these numbers of days and no others between them; the names are the CDK's."""
+OWN_PATHS = ("agents", "v1")
+"""What the paths of the API begin with that are not the deployment's to choose."""
 MOST_ENVIRONMENT = 2800
 """Bytes. Lambda takes 4,096 of all variables, and what else the stack tells a function is about 1,000."""
 MOST_POLICIES = 10
@@ -232,6 +235,11 @@ def _public_url(told: _Told, *, local: bool) -> str:
     schemes = "https?" if local else "https"
     if url and not re.fullmatch(schemes + r"://[^\s/?#]+(/[^\s?#]*)?", url):
         raise Refusal(f"public_url={url!r} should be an https address without query and fragment")
+    if urlsplit(url).path.split("/")[1:2] in [[own] for own in OWN_PATHS]:
+        raise Refusal(
+            f"public_url={url!r} begins with a path of the API's own ({', '.join(OWN_PATHS)}): a gateway that takes it "
+            "off a request and one that leaves it on could not be told apart"
+        )
     return url.rstrip("/")
 
 

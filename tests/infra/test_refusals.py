@@ -157,6 +157,14 @@ def test_a_public_address_is_one(url: str) -> None:
     assert "should be an https address" in refusal(public_url=url)
 
 
+@pytest.mark.parametrize("path", ["/agents", "/v1/", "/agents/freight"])
+def test_a_public_address_does_not_begin_as_the_api_s_own_paths_do(path: str) -> None:
+    assert "begins with a path of the API's own (agents, v1)" in refusal(public_url=f"https://example.com{path}")
+    assert chosen(public_url=f"https://example.com/a2a{path}").public_url == f"https://example.com/a2a{path}".rstrip(
+        "/"
+    )
+
+
 def test_a_public_address_on_aws_is_https() -> None:
     assert "should be an https address" in refusal(stage="prod", public_url="http://agents.example.com", **ISSUER)
     assert chosen(public_url="http://127.0.0.1:8080/").public_url == "http://127.0.0.1:8080"
