@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from botocore.exceptions import ClientError
@@ -56,7 +56,8 @@ class Question:
     """The filter: what does not meet it is read, and paid for, but not answered."""
     index: str = ""
     backwards: bool = False
-    keys_only: bool = False
+    names: tuple[str, ...] = ()
+    """The attributes that are answered; all where none is named."""
 
 
 def beginning_with(partition: str, prefix: str) -> Question:
@@ -174,18 +175,20 @@ class Table:
     def count(self, question: Question, *, after: Item | None) -> int:
         """How many items there are behind `after`, where a page ended, without bringing them here."""
         total = 0
+        counted = replace(question, names=())  # DynamoDB refuses to be told attributes and to count
         while after is not None:
-            answer = self._client.query(**self._asked(question, 0, after), Select="COUNT")
+            answer = self._client.query(**self._asked(counted, 0, after), Select="COUNT")
             total += int(answer["Count"])
             after = answer.get("LastEvaluatedKey")
         return total
 
     def _asked(self, question: Question, limit: int, after: Item | None) -> dict[str, Any]:
+        shown = Condition(", ".join(f"#{name}" for name in question.names), {}) if question.names else None
         asked: dict[str, Any] = {
             "TableName": self._name,
             "KeyConditionExpression": question.where.sentence,
             "ScanIndexForward": not question.backwards,
-            **_placeholders(question.where, question.only),
+            **_placeholders(question.where, question.only, shown),
         }
         if question.index:
             asked["IndexName"] = question.index
@@ -193,8 +196,8 @@ class Table:
             asked["ConsistentRead"] = True
         if question.only is not None:
             asked["FilterExpression"] = question.only.sentence
-        if question.keys_only:
-            asked["ProjectionExpression"] = f"{PARTITION_KEY}, {SORT_KEY}"
+        if shown is not None:
+            asked["ProjectionExpression"] = shown.sentence
         if limit:
             asked["Limit"] = limit
         if after is not None:

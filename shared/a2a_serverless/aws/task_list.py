@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Final
 
 from a2a_serverless.app.ports import Listed, ListPage, ListQuery, Position
-from a2a_serverless.aws.head_codec import CONTEXT, IN_JOURNAL, STATUS, listed_text, told_status
+from a2a_serverless.aws.head_codec import CONTEXT, IN_JOURNAL, STATE, STATUS, listed_text, told_status
 from a2a_serverless.aws.items import Attribute, Item, number, text, text_in
 from a2a_serverless.aws.keys import owner_text
 from a2a_serverless.aws.settings import (
@@ -20,6 +20,8 @@ from a2a_serverless.types import Scope, TaskKey, TaskStatus, timestamp_text
 Statuses = Callable[[Sequence[TaskKey]], Mapping[TaskKey, TaskStatus]]
 """The statuses of tasks whose message the index does not carry."""
 
+_SHOWN: Final = (OWNER_INDEX_SORT, CONTEXT, STATE, STATUS)
+"""What a page is made of: the owner and the keys are known, and reading them would take as long again."""
 _FIRST: Final = "0"
 _PAST_ALL: Final = "~"
 _LONGEST_STEP: Final = 4_000
@@ -64,7 +66,7 @@ def _question(query: ListQuery) -> Question:
         f"#owner = :owner AND {OWNER_INDEX_SORT} BETWEEN :oldest AND :newest",
         {":owner": text(owner_text(query.scope)), ":oldest": text(oldest), ":newest": text(newest)},
     )
-    return Question(where=of_the_owner, only=_filter(query), index=OWNER_INDEX, backwards=True)
+    return Question(where=of_the_owner, only=_filter(query), index=OWNER_INDEX, names=_SHOWN, backwards=True)
 
 
 def _since(moment: datetime) -> str:

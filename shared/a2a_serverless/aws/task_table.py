@@ -268,7 +268,7 @@ class TaskTable:
         """Delete what is left of a task whose head the TTL took: segments, webhooks, delivery log. Answers how many
         items that were. DynamoDB's TTL deletes for free, but only what knows its end when it is written."""
         everything = Condition(f"{PARTITION_KEY} = :task", {":task": text(task_text(key))})
-        left = list(self._table.all(Question(where=everything, keys_only=True)))
+        left = list(self._table.all(Question(where=everything, names=(PARTITION_KEY, SORT_KEY))))
         if any(text_in(item, SORT_KEY) == HEAD for item in left):
             return 0
         apart = self._parts.forget(key) if self._parts is not None else 0
