@@ -151,8 +151,8 @@ def _compile(target: Path, runs_on: Target) -> None:
     interpreter = _interpreter(runs_on.python)
     if interpreter is None:
         sys.stderr.write(
-            f"note: no python{runs_on.python} on this machine, so the functions ship without byte code and start "
-            f"about half as fast; `uv python install {runs_on.python}` changes that\n"
+            f"note: no released python{runs_on.python} on this machine, so the functions ship without byte code and "
+            f"start about half as fast; `uv python install {runs_on.python}` changes that\n"
         )
         return
     subprocess.run(compile_command(target, interpreter), check=True)  # noqa: S603 (the command is ours)
@@ -166,6 +166,15 @@ def _let_lambda_read(target: Path) -> None:
         path.chmod(path.stat().st_mode | (0o555 if path.is_dir() else 0o444))
 
 
+def is_released(interpreter: str) -> bool:
+    """Whether it is CPython and no preview: byte code changes until a version is released, and Lambda has the release.
+
+    Where sources ship too, the wrong byte code costs time; where they do not, nothing could be imported.
+    """
+    ask = "import sys; sys.exit((sys.implementation.name, sys.version_info.releaselevel) != ('cpython', 'final'))"
+    return subprocess.run([interpreter, "-I", "-c", ask], check=False).returncode == 0  # noqa: S603 (ours)
+
+
 def _interpreter(version: str) -> str | None:
     """A Python of exactly this version: byte code of another one is ignored."""
     found = subprocess.run(  # noqa: S603 (the command is ours)
@@ -174,7 +183,8 @@ def _interpreter(version: str) -> str | None:
         text=True,
         check=False,
     )
-    return found.stdout.strip() or None if found.returncode == 0 else None
+    interpreter = found.stdout.strip() if found.returncode == 0 else ""
+    return interpreter if interpreter and is_released(interpreter) else None
 
 
 def _uv() -> str:

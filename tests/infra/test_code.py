@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from cdk.code import REQUIREMENTS, Target, compile_command, install_command, stage, without_sources
+from cdk.code import REQUIREMENTS, Target, compile_command, install_command, is_released, stage, without_sources
 from cdk.context import Refusal
 from tests.infra.template import Template
 
@@ -166,6 +166,16 @@ def test_what_cannot_be_installed_is_told_without_colours(tmp_path: Path, wheels
 
     assert "nowhere-to-be-found" in done.stderr
     assert "\x1b" not in done.stderr
+
+
+def test_a_preview_of_a_python_compiles_nothing_for_lambda(tmp_path: Path) -> None:
+    preview = tmp_path / "python"
+    says = "import sys, types; sys.version_info = types.SimpleNamespace(releaselevel='candidate')"
+    preview.write_text(f'#!/bin/sh\nexec {sys.executable} -c "{says}; exec(sys.argv[1])" "$3"\n')
+    preview.chmod(0o755)
+
+    assert is_released(sys.executable)
+    assert not is_released(str(preview))
 
 
 def test_byte_code_is_never_checked_and_names_the_folder_on_lambda(tmp_path: Path) -> None:
