@@ -6,7 +6,7 @@ import json
 from enum import StrEnum
 from typing import Annotated, Any, Final, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, StrictBool, StrictStr, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, StrictBool, StrictStr, model_validator
 
 from a2a_serverless.types.model import A2AModel, JsonObject, Timestamp
 
@@ -52,7 +52,10 @@ def _named_role(value: object) -> object:
     return _ROLE_NUMBERS.get(value, value) if type(value) is int else value
 
 
-WireState = Annotated[TaskState, BeforeValidator(_named_state)]
+_BY_NAME = PlainSerializer(str.__str__, return_type=str, when_used="json")
+"""Writes the name of a state or a role, as pydantic does, which asks each enum for its value by two calls in Python."""
+
+WireState = Annotated[TaskState, BeforeValidator(_named_state), _BY_NAME]
 """A state by name, or by number as ProtoJSON allows."""
 
 
@@ -140,7 +143,7 @@ class Message(A2AModel):
     """One utterance in the exchange; outputs belong in artifacts, not here (SPEC 3.7, 4.1.4)."""
 
     message_id: Annotated[StrictStr, Field(min_length=1)]
-    role: Annotated[Role, BeforeValidator(_named_role)]
+    role: Annotated[Role, BeforeValidator(_named_role), _BY_NAME]
     parts: Annotated[tuple[Part, ...], Field(min_length=1)]
     context_id: StrictStr = ""
     task_id: StrictStr = ""
