@@ -8,7 +8,6 @@ from a2a_serverless.testing.memory import (
     MemoryPush,
     MemoryQueues,
     MemoryTasks,
-    MemoryWaits,
     PlainSealer,
     QueuedCancel,
     QueuedNudge,
@@ -20,6 +19,7 @@ from a2a_serverless.testing.memory import (
 from .endpoints import MemoryEndpoints, MemoryHosts
 from .later import MemoryLater
 from .parts import MemoryParts
+from .waits import MemoryWaits
 
 __all__ = [
     "START",

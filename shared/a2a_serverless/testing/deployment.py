@@ -13,9 +13,16 @@ from a2a_serverless.app.relay import Relay, relay_change
 from a2a_serverless.app.run_turn import Runner, notice_cancel, run_turn
 from a2a_serverless.app.turn_writer import TurnWriter
 from a2a_serverless.core.head import Head, Record, Rules, Wait
+from a2a_serverless.testing.memory import (
+    FakeClock,
+    MemoryCallbacks,
+    MemoryContexts,
+    MemoryQueues,
+    MemoryTasks,
+    PlainSealer,
+    SequentialIds,
+)
 from a2a_serverless.types import JsonObject, TaskKey
-
-from .memory import FakeClock, MemoryCallbacks, MemoryContexts, MemoryQueues, MemoryTasks, PlainSealer, SequentialIds
 
 AGENT: Final = "rehearsed"
 ADDRESS: Final = "https://agent.example"

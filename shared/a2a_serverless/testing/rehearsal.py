@@ -16,6 +16,8 @@ from a2a_serverless.app.send import SendConfiguration, SendRequest, send
 from a2a_serverless.core.head import Rules
 from a2a_serverless.core.journal import event_of
 from a2a_serverless.core.masking import CALLBACK_KEY
+from a2a_serverless.testing.deployment import Deployment
+from a2a_serverless.testing.memory import START, FakeClock
 from a2a_serverless.types import (
     Caller,
     JsonObject,
@@ -27,9 +29,6 @@ from a2a_serverless.types import (
     TaskArtifactUpdateEvent,
     TaskStatusUpdateEvent,
 )
-
-from .deployment import Deployment
-from .memory import START, FakeClock
 
 CALLER: Final = Caller(Owner("caller"))
 

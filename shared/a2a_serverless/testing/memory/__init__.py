@@ -1,10 +1,10 @@
 """Adapters of the ports in memory. No mocks: each is held to the contract suite of its port, as those of AWS are."""
 
-from .clock import START, FakeClock, SequentialIds
-from .push import MemoryCallbacks, MemoryContexts, MemoryPush
-from .queues import MemoryQueues, MemoryWaits, QueuedCancel, QueuedNudge, QueuedPing, QueuedTurn
-from .sealer import PlainSealer
-from .tasks import MemoryTasks
+from a2a_serverless.testing.memory.clock import START, FakeClock, SequentialIds
+from a2a_serverless.testing.memory.push import MemoryCallbacks, MemoryContexts, MemoryPush
+from a2a_serverless.testing.memory.queues import MemoryQueues, QueuedCancel, QueuedNudge, QueuedPing, QueuedTurn
+from a2a_serverless.testing.memory.sealer import PlainSealer
+from a2a_serverless.testing.memory.tasks import MemoryTasks
 
 __all__ = [
     "START",
@@ -14,7 +14,6 @@ __all__ = [
     "MemoryPush",
     "MemoryQueues",
     "MemoryTasks",
-    "MemoryWaits",
     "PlainSealer",
     "QueuedCancel",
     "QueuedNudge",

@@ -7,9 +7,8 @@ from a2a_serverless.app.ports import AttemptRecord, Clock, ContextState
 from a2a_serverless.core.delivery_state import DeliveryState
 from a2a_serverless.core.push import PushConfig, WireVersion
 from a2a_serverless.errors import Conflict
+from a2a_serverless.testing.memory.clock import FakeClock
 from a2a_serverless.types import Scope, TaskKey
-
-from .clock import FakeClock
 
 
 class MemoryPush:

@@ -1,8 +1,7 @@
-"""Queues, dead letters and waits in memory: lists of what was asked for, which a test works off itself."""
+"""Queues and dead letters in memory: lists of what was asked for, which a test works off itself."""
 
 from dataclasses import dataclass, field
 
-from a2a_serverless.core.head import Wait
 from a2a_serverless.types import TaskKey
 
 
@@ -73,17 +72,3 @@ class MemoryQueues:
 
     def bury_nudge(self, key: TaskKey, config_id: str, seq: int, reason: str) -> None:
         self.buried.append((QueuedNudge(key, config_id, seq), reason))
-
-
-@dataclass
-class MemoryWaits:
-    """WaitRunner: which waits are held, by task and number, and which tokens were let go."""
-
-    held: dict[tuple[TaskKey, int], Wait] = field(default_factory=dict)
-    ended: list[str] = field(default_factory=list)
-
-    def start_wait(self, key: TaskKey, wait: Wait) -> None:
-        self.held.setdefault((key, wait.number), wait)
-
-    def end_wait(self, token: str) -> None:
-        self.ended.append(token)

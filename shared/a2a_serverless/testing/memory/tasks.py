@@ -11,9 +11,8 @@ from a2a_serverless.core.due import due_at, is_due_anew
 from a2a_serverless.core.head import Change, Head, Record
 from a2a_serverless.core.journal import Entry
 from a2a_serverless.errors import Conflict
+from a2a_serverless.testing.memory.push import MemoryPush
 from a2a_serverless.types import Scope, TaskKey, timestamp_text
-
-from .push import MemoryPush
 
 Committed = Callable[[Head | None, Head], None]
 
