@@ -15,7 +15,7 @@ from a2a_serverless.core.registration import Authentication, Refused, check_auth
 from a2a_serverless.errors import InvalidParams, PushNotificationNotSupported, TaskNotFound
 from a2a_serverless.types import Caller, Owner, TaskKey, TaskPushNotificationConfig
 
-_ID: Final = re.compile(r"[A-Za-z0-9._~-]{1,128}")
+CONFIG_ID: Final = re.compile(r"[A-Za-z0-9._~-]{1,128}")
 
 
 def check(host: Host, caller: Caller, wanted: TaskPushNotificationConfig) -> None:
@@ -28,7 +28,7 @@ def check(host: Host, caller: Caller, wanted: TaskPushNotificationConfig) -> Non
     """
     _check_supported(host)
     url = host.check_url(wanted.url)
-    if wanted.id and not _ID.fullmatch(wanted.id):
+    if wanted.id and not CONFIG_ID.fullmatch(wanted.id):
         raise InvalidParams.of("id", "at most 128 letters, digits, '.', '_', '~' and '-'")
     _check_secrets(wanted)
     _count_host(host, caller.owner, url)

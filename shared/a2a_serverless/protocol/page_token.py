@@ -8,17 +8,16 @@ import base64
 import binascii
 import hashlib
 import json
-import re
 from datetime import UTC, datetime
 from typing import Final
 
 from a2a_serverless.app.ports import Position
 from a2a_serverless.errors import InvalidParams
 from a2a_serverless.protocol.task_requests import ListTasksRequest
+from a2a_serverless.protocol.use_cases import TASK_ID
 from a2a_serverless.types import Scope
 
 _FORMAT: Final = 1
-_TASK_ID: Final = re.compile(r"[A-Za-z0-9._~-]{1,128}")
 _LONGEST: Final = 512
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECONDS: Final = 1_000_000
@@ -55,7 +54,7 @@ def _read(token: str, digest: str) -> Position | None:
         return None
     match content:
         case [int(version), int(ticks), str(task_id), int(total), str(of)] if (
-            version == _FORMAT and of == digest and _TASK_ID.fullmatch(task_id) and 0 <= total < 2**53
+            version == _FORMAT and of == digest and TASK_ID.fullmatch(task_id) and 0 <= total < 2**53
         ):
             moment = _moment(ticks)
             return None if moment is None else Position(moment, task_id, total)

@@ -12,7 +12,7 @@ from a2a_serverless.protocol.results import Deleted, PushConfigs
 from a2a_serverless.protocol.use_cases import Call, known_task_id
 from a2a_serverless.types import TaskPushNotificationConfig
 
-_TOKEN: Final = re.compile(r"([0-9]{1,17})-([A-Za-z0-9._~-]{1,128})")
+_TOKEN: Final = re.compile(rf"([0-9]{{1,17}})-({push_configs.CONFIG_ID.pattern})")
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 

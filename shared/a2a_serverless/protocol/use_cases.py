@@ -1,4 +1,5 @@
-"""Each operation as a function from a request of 1.0 to a result: the seam between protocol and `app`.
+"""The seam between protocol and `app`: what a call is, and the operations that send, as functions from a request of 1.0
+to a result.
 
 Those about tasks that are there are in `task_calls`, those about webhooks in `push_calls` and `delivery_calls`.
 """
@@ -16,7 +17,7 @@ from a2a_serverless.protocol.requests import SendMessageRequest
 from a2a_serverless.protocol.results import Sent, Streamed
 from a2a_serverless.types import Caller, JsonObject
 
-_TASK_ID: Final = re.compile(r"[A-Za-z0-9._~-]{1,128}")
+TASK_ID: Final = re.compile(r"[A-Za-z0-9._~-]{1,128}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +71,7 @@ def known_task_id(wanted: str) -> str:
     Raises:
         TaskNotFound: it cannot be.
     """
-    if not _TASK_ID.fullmatch(wanted):
+    if not TASK_ID.fullmatch(wanted):
         raise TaskNotFound
     return wanted
 
