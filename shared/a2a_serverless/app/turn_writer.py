@@ -234,9 +234,7 @@ class TurnWriter:
 def _size(entry: Entry) -> int:
     """About how many bytes an entry takes in the journal."""
     match entry:
-        case ArtifactChanged(artifact, metadata=metadata):
-            return len(artifact.to_json()) + (len(compact_json(metadata)) if metadata else 0)
-        case StatusChanged(new, metadata):
-            return len(new.to_json()) + (len(compact_json(metadata)) if metadata else 0)
+        case ArtifactChanged(said, metadata=beside) | StatusChanged(said, metadata=beside):
+            return len(said.to_json()) + (len(compact_json(beside)) if beside else 0)
         case _:
             return 0
