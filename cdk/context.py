@@ -111,9 +111,7 @@ def read(context: Callable[[str], object]) -> Choices:
         longest_wait=longest_wait,
         retry_window=timedelta(seconds=told.number("retry_window_seconds", 3600, least=0, most=86400)),
         evidence=timedelta(days=told.number("evidence_days", 30, least=0, most=3650)),
-        log_retention=LOG_RETENTION_DAYS[
-            _one_of(told.number("log_retention_days", 30), tuple(LOG_RETENTION_DAYS), "log_retention_days")
-        ],
+        log_retention=_log_retention(told),
         python=_one_of(told.text("python", PYTHONS[0]), PYTHONS, "python"),
         architecture=_one_of(told.text("architecture", ARCHITECTURES[0]), ARCHITECTURES, "architecture"),
         turn_concurrency=told.number("turn_concurrency", 50, least=2, most=1000),
@@ -124,11 +122,7 @@ def read(context: Callable[[str], object]) -> Choices:
         alarm_topic_arn=_alarm_topic(told),
         webhook_ownership=_one_of(told.text("webhook_ownership", OWNERSHIP[0]), OWNERSHIP, "webhook_ownership"),
     )
-    if not choices.agents:
-        raise Refusal(
-            f"stage {stage!r} names no agents: give -c agents=name=package.module:attribute (the kit's example is "
-            f"{DEFAULT_AGENTS})"
-        )
+    _check_agents_are_named(choices)
     return choices
 
 
@@ -179,6 +173,14 @@ def _stage(told: _Told) -> str:
     if not re.fullmatch(r"[a-z][a-z0-9-]{0,19}", stage):
         raise Refusal(f"stage={stage!r} should be a lower-case name of at most 20 letters, digits and dashes")
     return stage
+
+
+def _check_agents_are_named(choices: Choices) -> None:
+    if not choices.agents:
+        raise Refusal(
+            f"stage {choices.stage!r} names no agents: give -c agents=name=package.module:attribute (the kit's example "
+            f"is {DEFAULT_AGENTS})"
+        )
 
 
 def _agent_source(told: _Told) -> Path | None:
@@ -235,7 +237,7 @@ def _public_url(told: _Told, *, local: bool) -> str:
     schemes = "https?" if local else "https"
     if url and not re.fullmatch(schemes + r"://[^\s/?#]+(/[^\s?#]*)?", url):
         raise Refusal(f"public_url={url!r} should be an https address without query and fragment")
-    if urlsplit(url).path.split("/")[1:2] in [[own] for own in OWN_PATHS]:
+    if urlsplit(url).path.removeprefix("/").partition("/")[0] in OWN_PATHS:
         raise Refusal(
             f"public_url={url!r} begins with a path of the API's own ({', '.join(OWN_PATHS)}): a gateway that takes it "
             "off a request and one that leaves it on could not be told apart"
@@ -284,6 +286,11 @@ def _private_webhooks(told: _Told, *, stage: str) -> bool:
             "it; only stage 'local' can"
         )
     return allowed
+
+
+def _log_retention(told: _Told) -> str:
+    days = _one_of(told.number("log_retention_days", 30), tuple(LOG_RETENTION_DAYS), "log_retention_days")
+    return LOG_RETENTION_DAYS[days]
 
 
 def _alarm_topic(told: _Told) -> str:

@@ -53,17 +53,10 @@ class HopFunction(aws_lambda.Function):
         dead_letters: aws_sqs.Queue | None = None,
         loops: aws_lambda.RecursiveLoop | None = None,
     ) -> None:
-        """Make the function.
+        """Make the function, with `memory` in megabytes.
 
-        Args:
-            scope: the construct of the hop.
-            hop: its word.
-            host: what all hops share.
-            timeout: of one call.
-            memory: megabytes.
-            environment: what it is told.
-            dead_letters: for one that is called and not waited for.
-            loops: whether a chain of calls may come back to it more than about 16 times; Lambda says no by itself.
+        `dead_letters` is for one that is called and not waited for. `loops` says whether a chain of calls may come back
+        to it more than about 16 times; Lambda says no by itself.
         """
         self.choices = choices = host.choices
         logs = log_group(scope, "Logs", choices=choices)
