@@ -28,18 +28,17 @@ def wait_for(result: Awaitable[None]) -> None:
     if threading.current_thread() is not threading.main_thread():
         asyncio.run(_alone(result))
         return
-    runner, sound = _kept.pop() if _kept else _new(), False
+    runner = _kept.pop() if _kept else _new()
     try:
         runner.run(_alone(result), context=copy_context())
-        sound = True
     except Exception:
-        sound = True  # the agent's own: the loop is none the worse for it
+        _kept.append(runner)  # the agent's own: the loop is none the worse for it
         raise
-    finally:
-        if sound:
-            _kept.append(runner)
-        else:
-            runner.close()  # it was stopped in the middle of something
+    except BaseException:
+        runner.close()  # it was stopped in the middle of something
+        raise
+    else:
+        _kept.append(runner)
 
 
 def _new() -> "asyncio.Runner":
