@@ -16,6 +16,7 @@ from a2a_serverless.app import push_configs
 from a2a_serverless.app.host import Host
 from a2a_serverless.app.retry import change_task
 from a2a_serverless.core.head import Change, Head, Record
+from a2a_serverless.core.journal import Spoken
 from a2a_serverless.core.lifecycle import is_interrupted
 from a2a_serverless.core.push import PushConfig, WireVersion
 from a2a_serverless.core.sends import Retry, accept, fingerprint, is_retry, new_task
@@ -196,17 +197,17 @@ def _continue(host: Host, caller: Caller, request: SendRequest) -> Head:
     key = TaskKey(host.scope(caller), request.message.task_id)
     now = host.clock()
     config = _prepared_config(host, key, request, now)
+    spoken = _spoken(request)
+    sent = fingerprint(spoken, request.configuration.push)
 
     def decide(head: Head) -> Change | None:
         decided = accept(
             head,
-            request.message,
+            spoken,
             caller=caller,
             accepts=request.configuration.accepted_output_modes,
-            sent=_fingerprint(request),
+            sent=sent,
             push=(config.id,) if config is not None else (),
-            metadata=request.metadata or None,
-            extensions=request.extensions,
             trace=request.trace,
             rules=host.rules,
             now=now,
@@ -221,13 +222,8 @@ def _continue(host: Host, caller: Caller, request: SendRequest) -> Head:
     return change_task(host.tasks, key, decide, now=now)
 
 
-def _fingerprint(request: SendRequest) -> str:
-    return fingerprint(
-        request.message,
-        push=request.configuration.push,
-        metadata=request.metadata,
-        extensions=request.extensions,
-    )
+def _spoken(request: SendRequest) -> Spoken:
+    return Spoken(request.message, request.metadata or None, request.extensions)
 
 
 def _prepared_config(host: Host, key: TaskKey, request: SendRequest, now: datetime) -> PushConfig | None:
@@ -241,13 +237,13 @@ def _prepared_config(host: Host, key: TaskKey, request: SendRequest, now: dateti
 def _config_id(key: TaskKey, message: Message) -> str:
     """The id of a webhook that came with a send and has none: the same when the send is repeated, so that one whose
     task was not written yet is taken up again and not left behind with its secrets."""
-    return hashlib.sha256(f"{key.task_id} {fingerprint(message)}".encode()).hexdigest()[:32]
+    return hashlib.sha256(f"{key.task_id} {fingerprint(Spoken(message))}".encode()).hexdigest()[:32]
 
 
 def _begin(host: Host, caller: Caller, request: SendRequest) -> Head:
     """A new task under an id that the send's fingerprint claims; the same send again finds it."""
     scope, now = host.scope(caller), host.clock()
-    sent = _fingerprint(request)
+    sent = fingerprint(_spoken(request), request.configuration.push)
     instead_of = ""
     for _ in range(_CLAIMS):
         claim = host.tasks.claim_send(
@@ -273,14 +269,12 @@ def _create(host: Host, caller: Caller, request: SendRequest, key: TaskKey, *, s
         push_configs.store(host, key, config, request.configuration.push)
     change = new_task(
         key,
-        request.message,
+        _spoken(request),
         context_id=request.message.context_id or host.ids(),
         caller=caller,
         accepts=request.configuration.accepted_output_modes,
         sent=sent,
         push=(config.id,) if config else (),
-        metadata=request.metadata or None,
-        extensions=request.extensions,
         trace=request.trace,
         rules=host.rules,
         now=now,

@@ -1,7 +1,7 @@
 """What a message does: it makes a task, or it goes to one that is alive."""
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from a2a_serverless.core.advance import advance, status
@@ -11,8 +11,6 @@ from a2a_serverless.core.lifecycle import INTERRUPTED
 from a2a_serverless.errors import InvalidParams, UnsupportedOperation
 from a2a_serverless.types import (
     Caller,
-    JsonObject,
-    Message,
     TaskKey,
     TaskPushNotificationConfig,
     TaskState,
@@ -28,47 +26,35 @@ class Retry:
     head: Head
 
 
-def fingerprint(
-    message: Message,
-    *,
-    push: TaskPushNotificationConfig | None = None,
-    metadata: JsonObject | None = None,
-    extensions: tuple[str, ...] = (),
-) -> str:
+def fingerprint(spoken: Spoken, push: TaskPushNotificationConfig | None = None) -> str:
     """What makes two sends the same: id, target and content. JSON-RPC ids mean nothing here.
 
     A webhook, metadata and extensions that came along are content: the same words with others are no retry, and they
     must not be lost.
     """
     content = [
-        message.to_json(),
+        spoken.message.to_json(),
         *([push.to_json()] if push is not None else []),
-        *([compact_json({"metadata": metadata})] if metadata else []),
-        *([compact_json({"extensions": sorted(extensions)})] if extensions else []),
+        *([compact_json({"metadata": spoken.metadata})] if spoken.metadata else []),
+        *([compact_json({"extensions": sorted(spoken.extensions)})] if spoken.extensions else []),
     ]
     return hashlib.sha256(f"[{','.join(content)}]".encode()).hexdigest()
 
 
 def new_task(
     key: TaskKey,
-    message: Message,
+    spoken: Spoken,
     *,
     context_id: str,
     caller: Caller,
     accepts: tuple[str, ...] = (),
     sent: str,
     push: tuple[str, ...],
-    metadata: JsonObject | None = None,
-    extensions: tuple[str, ...] = (),
     trace: str = "",
     rules: Rules,
     now: datetime,
 ) -> Change:
-    """A task that begins with `message`: SUBMITTED, its first turn due.
-
-    `sent` is the fingerprint of the send, `metadata` what it said beside the message, `extensions` are those it
-    activated.
-    """
+    """A task that begins with a message: SUBMITTED, its first turn due. `sent` is the fingerprint of the send."""
     head = Head(
         key=key,
         context_id=context_id,
@@ -79,7 +65,7 @@ def new_task(
     )
     return advance(
         head,
-        Spoken(_addressed(message, key.task_id, context_id), metadata, extensions),
+        _addressed(spoken, key.task_id, context_id),
         rules=rules,
         now=now,
         turn_due=1,
@@ -91,14 +77,12 @@ def new_task(
 
 def accept(
     head: Head,
-    message: Message,
+    spoken: Spoken,
     *,
     caller: Caller,
     accepts: tuple[str, ...] = (),
     sent: str,
     push: tuple[str, ...] = (),
-    metadata: JsonObject | None = None,
-    extensions: tuple[str, ...] = (),
     trace: str = "",
     rules: Rules,
     now: datetime,
@@ -106,14 +90,13 @@ def accept(
     """A message to a task: the answer it waits for, or one more to be read by the next turn.
 
     `sent` is the fingerprint of the send, `accepts` are the media types asked for, `push` are ids of push configs that
-    came with the message, `metadata` is what was said beside it, `extensions` are those it activated, `trace` is the
-    trace context of its call.
+    came with the message, `trace` is the trace context of its call.
 
     Raises:
         InvalidParams: the message names another context than the task's (SPEC 3.4.3).
         UnsupportedOperation: the task has ended (SPEC 3.1.1).
     """
-    if message.context_id and message.context_id != head.context_id:
+    if spoken.message.context_id not in {"", head.context_id}:
         raise InvalidParams.of("message.contextId", "the task belongs to another context; leave contextId out")
     if is_retry(head, sent, rules=rules, now=now):
         return Retry(head)
@@ -121,7 +104,7 @@ def accept(
         raise UnsupportedOperation(
             f"the task has ended ({head.state.value}); send a new message without taskId", taskId=head.key.task_id
         )
-    spoken = Spoken(_addressed(message, head.key.task_id, head.context_id), metadata, extensions)
+    addressed = _addressed(spoken, head.key.task_id, head.context_id)
     heard = {
         "caller": caller,
         "accepts": accepts or head.accepts,
@@ -132,7 +115,7 @@ def accept(
     if head.state in INTERRUPTED:
         return advance(
             head,
-            spoken,
+            addressed,
             status(TaskState.WORKING, now),
             rules=rules,
             now=now,
@@ -142,7 +125,7 @@ def accept(
             trigger=TurnTrigger.MESSAGE,
             **heard,
         )
-    return advance(head, spoken, rules=rules, now=now, **heard)
+    return advance(head, addressed, rules=rules, now=now, **heard)
 
 
 def is_retry(head: Head, sent: str, *, rules: Rules, now: datetime) -> bool:
@@ -151,6 +134,6 @@ def is_retry(head: Head, sent: str, *, rules: Rules, now: datetime) -> bool:
     return last is not None and last.fingerprint == sent and now - last.at < rules.retry_window
 
 
-def _addressed(message: Message, task_id: str, context_id: str) -> Message:
+def _addressed(spoken: Spoken, task_id: str, context_id: str) -> Spoken:
     """As stored: with the ids that the caller may have left out (SPEC 3.4)."""
-    return message.but(task_id=task_id, context_id=context_id)
+    return replace(spoken, message=spoken.message.but(task_id=task_id, context_id=context_id))

@@ -8,7 +8,7 @@ from a2a_serverless.app.ports import TaskStore
 from a2a_serverless.core import sends, turns
 from a2a_serverless.core.endings import Ended, Question
 from a2a_serverless.core.head import Change, Head, Rules, WaitKind
-from a2a_serverless.core.journal import ArtifactChanged, Entry, StatusChanged
+from a2a_serverless.core.journal import ArtifactChanged, Entry, Spoken, StatusChanged
 from a2a_serverless.core.turns import Begun
 from a2a_serverless.core.waits import agent_message
 from a2a_serverless.types import Artifact, Caller, Message, Part, Role, Scope, TaskKey, TaskState, TaskStatus
@@ -46,10 +46,10 @@ def new(
     """The change that makes a task."""
     return sends.new_task(
         TaskKey(scope, task_id),
-        message(text),
+        Spoken(message(text)),
         context_id=context_id,
         caller=Caller(scope.owner),
-        sent=sends.fingerprint(message(text)),
+        sent=sends.fingerprint(Spoken(message(text))),
         push=push,
         rules=RULES,
         now=now,
@@ -86,7 +86,7 @@ def ask(
 def answer(head: Head, text: str = "sea", *, now: datetime = START) -> Change:
     """The change that an answer makes."""
     caller = Caller(head.key.scope.owner)
-    said = message(text, message_id=f"m-{text}")
+    said = Spoken(message(text, message_id=f"m-{text}"))
     change = sends.accept(head, said, caller=caller, sent=sends.fingerprint(said), rules=RULES, now=now)
     assert isinstance(change, Change)
     return change

@@ -19,7 +19,8 @@ HOUR = timedelta(hours=1)
 
 
 def sent(head: Head, message: Message, *, now: datetime = START, caller: Caller = ALICE) -> Change | Retry:
-    return accept(head, message, caller=caller, sent=fingerprint(message), rules=RULES, now=now)
+    spoken = Spoken(message)
+    return accept(head, spoken, caller=caller, sent=fingerprint(spoken), rules=RULES, now=now)
 
 
 def accepted(head: Head, message: Message, *, now: datetime = START, caller: Caller = ALICE) -> Head:
@@ -29,16 +30,15 @@ def accepted(head: Head, message: Message, *, now: datetime = START, caller: Cal
 
 
 def test_a_new_task_is_submitted_with_its_message_and_its_first_turn_due() -> None:
-    message = a_message("hello")
+    spoken = Spoken(a_message("hello"), {"m": 1})
 
     change = new_task(
         KEY,
-        message,
+        spoken,
         context_id="c",
         caller=ALICE,
-        sent=fingerprint(message),
+        sent=fingerprint(spoken),
         push=("p",),
-        metadata={"m": 1},
         rules=RULES,
         now=START,
     )
@@ -48,7 +48,7 @@ def test_a_new_task_is_submitted_with_its_message_and_its_first_turn_due() -> No
     assert (after.version, after.state, after.turn, after.turn_due) == (1, TaskState.SUBMITTED, 0, 1)
     assert (after.entries, after.spoken_to, after.push) == (1, 1, ("p",))
     assert after.nudge_seq == 0
-    assert change.entries == (Spoken(message.but(task_id="task-1", context_id="c"), {"m": 1}),)
+    assert change.entries == (Spoken(spoken.message.but(task_id="task-1", context_id="c"), {"m": 1}),)
 
 
 @pytest.mark.parametrize("state", [TaskState.INPUT_REQUIRED, TaskState.AUTH_REQUIRED])
@@ -131,7 +131,7 @@ def test_a_cancel_closes_the_window() -> None:
 
     canceled = cancel(head, rules=RULES, now=START).after
 
-    assert not is_retry(canceled, fingerprint(a_message("x")), rules=RULES, now=START)
+    assert not is_retry(canceled, fingerprint(Spoken(a_message("x"))), rules=RULES, now=START)
 
 
 def test_the_window_of_a_deployment_is_its_own() -> None:
@@ -163,14 +163,16 @@ SAME = Message.model_validate(
     ],
 )
 def test_any_other_target_or_content_is_another_send(other: Message) -> None:
-    assert fingerprint(other) != fingerprint(SAME)
+    assert fingerprint(Spoken(other)) != fingerprint(Spoken(SAME))
 
 
 def test_the_same_send_is_the_same_in_any_process_and_with_the_same_webhook() -> None:
     hook = TaskPushNotificationConfig(url="https://a.example")
+    said = Spoken(SAME)
 
-    assert fingerprint(SAME.model_copy(deep=True)) == fingerprint(SAME)
-    assert fingerprint(SAME, push=hook) == fingerprint(SAME, push=hook.model_copy())
-    assert fingerprint(SAME, push=hook) != fingerprint(SAME)
-    assert fingerprint(SAME, push=hook) != fingerprint(SAME, push=hook.but(token="t"))
-    assert fingerprint(SAME, metadata={"a": 1}) != fingerprint(SAME) == fingerprint(SAME, metadata={})
+    assert fingerprint(Spoken(SAME.model_copy(deep=True))) == fingerprint(said)
+    assert fingerprint(said, hook) == fingerprint(said, hook.model_copy())
+    assert fingerprint(said, hook) != fingerprint(said)
+    assert fingerprint(said, hook) != fingerprint(said, hook.but(token="t"))
+    assert fingerprint(Spoken(SAME, {"a": 1})) != fingerprint(said) == fingerprint(Spoken(SAME, {}))
+    assert fingerprint(Spoken(SAME, None, ("urn:x",))) != fingerprint(said)
