@@ -10,8 +10,12 @@ from pathlib import Path
 DEFAULT = "functions.agents.freight:agent"
 
 _CHECK = """
-import importlib, sys
+import importlib, os, sys, traceback
 sys.path.insert(0, sys.argv[1])
+def told(error):
+    said = " ".join(f"{type(error).__name__}: {error}".split())
+    own = [f for f in traceback.extract_tb(error.__traceback__) if f.filename.startswith(sys.argv[1] + os.sep)]
+    return f"{said} ({os.path.relpath(own[-1].filename, sys.argv[1])}, line {own[-1].lineno})" if own else said
 module, attribute = sys.argv[2].split(":")
 try:
     found = importlib.import_module(module)
@@ -21,7 +25,7 @@ except ModuleNotFoundError as error:
         sys.exit(f"there is no module {missing}")
     sys.exit(f"importing {module} failed: {error}")
 except Exception as error:
-    sys.exit(f"importing {module} failed: {type(error).__name__}: {error}")
+    sys.exit(f"importing {module} failed: {told(error)}")
 if not hasattr(found, attribute):
     sys.exit(f"module {module} ({found.__file__}) has no attribute {attribute}")
 from a2a_serverless import Agent, AgentCard
@@ -31,6 +35,8 @@ if not isinstance(agent, Agent):
     sys.exit(f"it is {what}, and should be an instance of a2a_serverless.Agent")
 if not isinstance(getattr(agent, "card", None), AgentCard):
     sys.exit(f"its card is of type {type(getattr(agent, 'card', None)).__name__}, and should be an AgentCard")
+if type(agent).run is Agent.run and type(agent).reply is Agent.reply:
+    sys.exit(f"its class {type(agent).__name__} says nothing of what it does: write run(self, turn) in it")
 """
 
 IMPORT_SECONDS = 60.0

@@ -16,7 +16,24 @@ class Bare(Agent):
 class Mine(Agent):
     card = AgentCard(name="Mine", description="It is mine.", version="1", skills=())
 
+    def run(self, turn):
+        turn.complete()
+
+class Idle(Agent):
+    card = Mine.card
+
+    def rnu(self, turn):
+        turn.complete()
+
+class Quick(Agent):
+    card = Mine.card
+
+    def reply(self, inbound):
+        return "yes"
+
 agent = Mine()
+idle = Idle()
+quick = Quick()
 bare = Bare()
 number = 1
 """
@@ -43,15 +60,21 @@ def test_what_is_no_list_of_import_strings_is_refused(text: str) -> None:
     ("source", "reason"),
     [
         ("mine:agent", None),
+        ("mine:quick", None),
         ("other:agent", "there is no module other"),
         ("mine:nobody", "has no attribute nobody"),
-        ("broken:agent", "importing broken failed: ValueError: no"),
+        ("broken:agent", r"importing broken failed: ValueError: no \(broken.py, line 1\)"),
+        (
+            "typo:agent",
+            r"importing typo failed: ValidationError: .* AgentCard version Field required .*\(typo.py, line 2\)",
+        ),
         ("lacks:agent", "importing lacks failed: No module named 'not_there'"),
         ("ends:agent", "the import ended the process"),
         ("hangs:agent", "its import takes more than"),
         ("mine:Mine", "it is the class Mine, and should be an instance of a2a_serverless.Agent"),
         ("mine:number", "it is of type int, and should be an instance"),
         ("mine:bare", "its card is of type NoneType, and should be an AgentCard"),
+        ("mine:idle", r"its class Idle says nothing of what it does: write run\(self, turn\) in it"),
     ],
 )
 def test_every_agent_is_imported_from_the_staged_code_before_it_is_served(
@@ -59,6 +82,7 @@ def test_every_agent_is_imported_from_the_staged_code_before_it_is_served(
 ) -> None:
     (tmp_path / "mine.py").write_text(MINE)
     (tmp_path / "broken.py").write_text("raise ValueError('no')\n")
+    (tmp_path / "typo.py").write_text("from a2a_serverless import AgentCard\nAgentCard(name='A', description='B')\n")
     (tmp_path / "lacks.py").write_text("import not_there\n")
     (tmp_path / "ends.py").write_text("import os\nos._exit(3)\n")
     (tmp_path / "hangs.py").write_text("import threading\nthreading.Event().wait()\n")
