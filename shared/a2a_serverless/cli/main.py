@@ -1,6 +1,7 @@
 """`a2a-serverless COMMAND`: what an operator and a developer do beside deploying."""
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
@@ -13,6 +14,9 @@ Command = Callable[[argparse.Namespace], int]
 REFUSED: Final = 2
 """Exit status when a command did not do what it was told; why is on stderr."""
 
+NOBODY_READS: Final = 128 + 13
+"""Exit status when the reader of the output left (`| head`): what a shell says of an end by SIGPIPE."""
+
 _LONGEST_MINUTES: Final = 60 * 24 * 7
 
 
@@ -21,10 +25,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     told = _parser().parse_args(arguments)
     run: Command = told.run
     try:
-        return run(told)
+        status = run(told)
+        sys.stdout.flush()
     except Refusal as refusal:
         print(refusal, file=sys.stderr)
         return REFUSED
+    except BrokenPipeError:
+        _say_no_more()
+        return NOBODY_READS
+    return status
+
+
+def _say_no_more() -> None:
+    """What is left of the output goes nowhere, so that the interpreter does not fail on it at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -42,7 +56,7 @@ def _add_token(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         help="print a bearer token that `make serve AUTH=dev` accepts",
         description="Print a bearer token of the development issuer. Only stacks served from this clone accept it.",
     )
-    token.add_argument("--subject", required=True, help="whose token it is, such as alice")
+    token.add_argument("--subject", required=True, type=_subject, help="whose token it is, such as alice")
     token.add_argument("--tenant", default="", help="the tenant of the subject")
     token.add_argument("--scope", nargs="*", default=[], help="scopes, separated by blanks")
     token.add_argument(
@@ -93,7 +107,9 @@ def _add_operations(commands: "argparse._SubParsersAction[argparse.ArgumentParse
     keys.add_argument("--compromised", action="store_true", help="sign with them at once, and publish the old no more")
     keys.set_defaults(run=_rotate_keys)
     secret = _operation(commands, "webhook-secret", "issue a Standard Webhooks secret for the webhooks of a caller")
-    secret.add_argument("--subject", required=True, help="whose webhooks: the subject of the caller's token")
+    secret.add_argument(
+        "--subject", required=True, type=_subject, help="whose webhooks: the subject of the caller's token"
+    )
     secret.add_argument("--tenant", default="", help="the tenant of the subject")
     secret.add_argument("--revoke", action="store_true", help="revoke all that were issued, and issue none")
     secret.set_defaults(run=_webhook_secret)
@@ -155,6 +171,12 @@ def _webhook_secret(told: argparse.Namespace) -> int:
     from a2a_serverless.cli import webhook_secret
 
     return webhook_secret.issue_or_revoke(told)
+
+
+def _subject(text: str) -> str:
+    if not text.strip():
+        raise argparse.ArgumentTypeError("should be a name such as alice, and is empty")
+    return text
 
 
 def _minutes(text: str) -> int:

@@ -3,13 +3,15 @@
 import json
 import os
 import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from a2a_serverless.cli import deployment, printed
 from a2a_serverless.cli.deployment import LOCAL_STACK, Deployment
-from a2a_serverless.cli.main import main
+from a2a_serverless.cli.main import NOBODY_READS, main
 from a2a_serverless.cli.refusal import Refusal
 from a2a_serverless.local.clone import run_folder
 
@@ -99,6 +101,31 @@ def test_an_address_where_nobody_listens_is_told_in_one_line(
     assert (status, out) == (2, "")
     assert err.startswith("AWS was not asked: ")
     assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("command", [["token"], ["webhook-secret"]], ids=lambda command: command[0])
+@pytest.mark.parametrize("subject", ["", " "])
+def test_a_caller_without_a_name_is_refused_before_anything_is_made_for_him(
+    command: list[str], subject: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([*command, "--subject", subject])
+
+    out, err = capsys.readouterr()
+    assert (ended.value.code, out) == (2, "")
+    assert "--subject: should be a name such as alice, and is empty" in err
+
+
+def test_a_reader_that_has_seen_enough_ends_a_command_without_a_trace(clone: Path) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    program = "import sys; from a2a_serverless.cli import main; sys.exit(main())"
+    command = [sys.executable, "-c", program, "token", "--subject", "alice"]
+
+    with os.fdopen(writer, "wb") as nobody_reads:
+        ended = subprocess.run(command, stdout=nobody_reads, stderr=subprocess.PIPE, check=False, cwd=clone)
+
+    assert (ended.returncode, ended.stderr) == (NOBODY_READS, b"")
 
 
 @pytest.mark.parametrize("command", [[], ["deliveries"], ["ping", "t"], ["redrive", "--queue", "relay"], ["unknown"]])
