@@ -145,12 +145,24 @@ def _serve(settings: Settings, closing: ExitStack) -> None:
     )
     url = f"http://{LOOPBACK}:{port_of(public)}"
     progress(f"the logs of the hops: {folder.logs}/<hop>.log")
-    if not settings.dev_auth:
-        progress("no authentication: every caller is the same anonymous owner (AUTH=dev asks for tokens)")
+    for remark in remarks(settings):
+        progress(remark)
     ready = {"url": url, "aws_endpoint": engine.endpoint, "agents": [agent.name for agent in settings.agents]}
     parameters = _parameters(settings, root, url)
     plan = Plan(prepared, parameters, logs=folder.logs, ready=lambda: _say_ready(folder, ready))
     run(engine, plan, [public, aws], progress=progress)
+
+
+def remarks(settings: Settings) -> list[str]:
+    """What whoever serves with these settings may not have thought of, a line each."""
+    access = (
+        "every call needs a bearer token: `.venv/bin/a2a-serverless token --subject alice` prints one"
+        if settings.dev_auth
+        else "no authentication: every caller is the same anonymous owner (AUTH=dev asks for tokens)"
+    )
+    if settings.agent_source is None or [agent.source for agent in settings.agents] != [DEFAULT]:
+        return [access]
+    return [access, f"{DEFAULT} is served, and nothing of {settings.agent_source}: name its agents with AGENT=..."]
 
 
 def _engine_settings(settings: Settings, root: Path, folder: RunFolder) -> "EngineSettings":

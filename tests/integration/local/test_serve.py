@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from a2a_serverless.local.clone import repository_root
-from a2a_serverless.local.serve import EXIT_REFUSED
+from a2a_serverless.local.serve import EXIT_REFUSED, Settings, remarks
 
 from .talking import Caller, eventually, state_of
 
@@ -82,6 +82,17 @@ def test_an_agent_that_is_not_there_is_named_with_the_places_that_were_searched(
 )
 def test_a_setting_that_means_nothing_is_refused_by_name(variable: str, value: str, sentence: str) -> None:
     assert sentence in refusal({"PORT": "0", variable: value})
+
+
+def test_what_a_newcomer_may_miss_is_said_before_it_is_served(tmp_path: Path) -> None:
+    def said(env: dict[str, str]) -> str:
+        return "\n".join(remarks(Settings.from_env(env)))
+
+    folder = {"AGENT_SOURCE": str(tmp_path)}
+    assert said({}) == "no authentication: every caller is the same anonymous owner (AUTH=dev asks for tokens)"
+    assert "bearer token: `.venv/bin/a2a-serverless token --subject alice` prints one" in said({"AUTH": "dev"})
+    assert f"is served, and nothing of {tmp_path}: name its agents with AGENT=..." in said(folder)
+    assert "nothing of" not in said({**folder, "AGENT": "mine:agent"})
 
 
 def test_it_serves_until_it_is_stopped_and_leaves_no_process_and_no_file() -> None:
