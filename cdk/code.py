@@ -152,7 +152,7 @@ def _compile(target: Path, runs_on: Target) -> None:
     if interpreter is None:
         sys.stderr.write(
             f"note: no released python{runs_on.python} on this machine, so the functions ship without byte code and "
-            f"start about half as fast; `uv python install {runs_on.python}` changes that\n"
+            f"start about half as fast; `{_uv()} python install {runs_on.python}` changes that\n"
         )
         return
     subprocess.run(compile_command(target, interpreter), check=True)  # noqa: S603 (the command is ours)
