@@ -95,7 +95,7 @@ class BearerTokens:
         """The identity in the bearer token, or 401, 403, or 503 while an issuer's keys cannot be had."""
         scheme, _, token = request.header("authorization").partition(" ")
         if scheme.lower() != "bearer" or not token.strip():
-            return _challenge(401, "send a bearer token of a trusted issuer", "")
+            return _challenge(401, "send a token of a trusted issuer, as `Authorization: Bearer TOKEN`", "")
         try:
             return self._identity(token.strip())
         except _Refused as refused:

@@ -132,6 +132,7 @@ def test_who_shows_no_token_is_asked_for_one(header: str) -> None:
 
     assert isinstance(refused, Refusal)
     assert refused.headers == {"www-authenticate": 'Bearer realm="a2a"'}
+    assert refused.message == "send a token of a trusted issuer, as `Authorization: Bearer TOKEN`"
 
 
 def test_an_audience_may_be_one_of_several_and_a_clock_a_little_off() -> None:
