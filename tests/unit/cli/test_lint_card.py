@@ -57,7 +57,7 @@ def test_the_agents_of_this_repository_have_good_cards(capsys: pytest.CaptureFix
 
 def test_the_agent_of_the_readme_has_a_good_card(host: str, capsys: pytest.CaptureFixture[str]) -> None:
     readme = (Path(__file__).parents[3] / "README.md").read_text(encoding="utf-8")
-    written = re.search(r"## Write an agent\n\n```python\n(.*?)```", readme, re.DOTALL)
+    written = re.search(r"## Write an agent\n\n.*?```python\n(.*?)```", readme, re.DOTALL)
     assert written
     Path(f"{host}_readme.py").write_text(written.group(1))
 

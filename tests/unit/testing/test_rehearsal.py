@@ -1,9 +1,11 @@
 """An agent's author plays a conversation without AWS, and what happens is what would happen in a deployment."""
 
 import re
+import sys
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -60,12 +62,14 @@ def test_a_conversation_goes_from_a_question_to_a_result() -> None:
     assert (kinds.count(TaskArtifactUpdateEvent), kinds[-1]) == (1, TaskStatusUpdateEvent)
 
 
-def test_what_the_readme_shows_of_it_is_so() -> None:
+def test_what_the_readme_shows_of_it_is_so(monkeypatch: pytest.MonkeyPatch) -> None:
     shown = (ROOT / "README.md").read_text(encoding="utf-8")
     agent, test = (re.findall(r"```python\n(.*?)```", shown, re.DOTALL)[place] for place in (0, 1))
-    program: dict[str, object] = {}
+    greeter, program = ModuleType("greeter"), dict[str, object]()
+    monkeypatch.setitem(sys.modules, "greeter", greeter)
 
-    exec(agent + test, program)
+    exec(agent, greeter.__dict__)
+    exec(test, program)
 
     tests = [body for name, body in program.items() if name.startswith("test_") and callable(body)]
     assert tests
