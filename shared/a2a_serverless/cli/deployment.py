@@ -11,7 +11,7 @@ from uuid import uuid4
 
 import boto3
 from botocore.config import Config
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, NoRegionError
 
 from a2a_serverless.app.deliveries import Desk
 from a2a_serverless.aws.bucket import Bucket
@@ -137,7 +137,7 @@ def chosen(*, stack: str, endpoint: str, say: Say) -> Deployment:
         case []:
             raise Refusal(
                 "no stack is served from here: name the deployed one with --stack (a2a-serverless-STAGE), or the "
-                "address of an embedded AWS with --endpoint"
+                "address of an embedded AWS with --endpoint, or start one with `make serve`"
             )
         case _:
             choices = ", ".join(f"--endpoint {each['aws_endpoint']} ({each['url']})" for each in served)
@@ -165,7 +165,17 @@ def in_words(stack: str) -> Iterator[None]:
     except ClientError as error:
         raise Refusal(_said_by_aws(error, stack)) from error
     except BotoCoreError as error:
-        raise Refusal(f"AWS was not asked: {str(error).strip().rstrip('.')}") from error
+        raise Refusal(f"AWS was not asked: {_why_not_asked(error)}") from error
+
+
+def _why_not_asked(error: BotoCoreError) -> str:
+    match error:
+        case NoRegionError():
+            return "no region is chosen: set AWS_DEFAULT_REGION, or a profile that has one with AWS_PROFILE"
+        case NoCredentialsError():
+            return "there are no credentials: set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
+        case _:
+            return str(error).strip().rstrip(".")
 
 
 def _said_by_aws(error: ClientError, stack: str) -> str:

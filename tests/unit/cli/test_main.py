@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import boto3
 import pytest
 
 from a2a_serverless.cli import deployment, printed
@@ -100,6 +101,36 @@ def test_an_address_where_nobody_listens_is_told_in_one_line(
     out, err = capsys.readouterr()
     assert (status, out) == (2, "")
     assert err.startswith("AWS was not asked: ")
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("environment", "said"),
+    [
+        ({}, "no region is chosen: set AWS_DEFAULT_REGION, or a profile that has one with AWS_PROFILE"),
+        ({"AWS_DEFAULT_REGION": "eu-west-1"}, "there are no credentials: set AWS_PROFILE, or AWS_ACCESS_KEY_ID and"),
+    ],
+    ids=["no region", "no credentials"],
+)
+def test_what_is_missing_to_ask_aws_is_told_with_what_to_set(
+    environment: dict[str, str],
+    said: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in [name for name in os.environ if name.startswith("AWS_")]:
+        monkeypatch.delenv(name)
+    nowhere = {"AWS_CONFIG_FILE": str(tmp_path / "no"), "AWS_SHARED_CREDENTIALS_FILE": str(tmp_path / "no")}
+    for name, value in {**nowhere, "AWS_EC2_METADATA_DISABLED": "true", **environment}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(boto3, "DEFAULT_SESSION", None)
+
+    status = main(["deliveries", "t", "--stack", "a2a-serverless-prod"])
+
+    out, err = capsys.readouterr()
+    assert (status, out) == (2, "")
+    assert err.startswith(f"AWS was not asked: {said}")
     assert err.count("\n") == 1
 
 
