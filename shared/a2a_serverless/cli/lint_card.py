@@ -3,6 +3,7 @@
 import argparse
 import importlib
 import sys
+import traceback
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -77,4 +78,15 @@ def _why(error: BaseException) -> str:
         case AttributeError(name=str(name), obj=ModuleType() as module):
             return f"module {module.__name__} has no attribute {name}"
         case _:
-            return f"{type(error).__name__}: {' '.join(str(error).split())}"
+            return f"{type(error).__name__}: {' '.join(str(error).split())}{_place(error)}"
+
+
+def _place(error: BaseException) -> str:
+    """Where in the host's own code it happened, if the text does not say so itself."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if _is_own(Path(frame.filename))]
+    return f" ({Path(own[-1].filename).relative_to(Path.cwd())}, line {own[-1].lineno})" if own else ""
+
+
+def _is_own(file: Path) -> bool:
+    return file.is_relative_to(Path.cwd()) and not {"a2a_serverless", "site-packages"} & set(file.parts)

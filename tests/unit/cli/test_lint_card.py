@@ -116,6 +116,19 @@ def test_a_module_that_cannot_be_imported_is_refused_in_a_sentence(
     assert err.count("\n") == 1
 
 
+def test_a_card_with_a_mistake_is_refused_with_the_line_it_stands_in(
+    host: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path(f"{host}_typo.py").write_text("from a2a_serverless import AgentCard\nAgentCard(name='A', description='B')\n")
+
+    status = main(["lint-card", f"{host}_typo:agent"])
+
+    err = capsys.readouterr().err
+    assert status == 2
+    assert "AgentCard version Field required" in err
+    assert err.endswith(f" ({host}_typo.py, line 2)\n")
+
+
 @pytest.mark.parametrize("agent", ["", "nothing", "none.such:agent"])
 def test_an_import_string_that_leads_nowhere_is_refused_in_a_sentence(
     agent: str, capsys: pytest.CaptureFixture[str]
