@@ -6,21 +6,28 @@ security and signatures.
 
 from typing import Annotated
 
-from pydantic import Field, StrictBool, StrictStr
+from pydantic import ConfigDict, Field, StrictBool, StrictStr
 
 from a2a_serverless.types.model import A2AModel, JsonObject
 
 Text = Annotated[StrictStr, Field(min_length=1)]
 
 
-class AgentProvider(A2AModel):
+class Authored(A2AModel):
+    """What an agent's author writes. No wire brings it, and a misspelt `required_scopes` would ask for no scope at all,
+    so a member that is not known is refused."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class AgentProvider(Authored):
     """Who runs the agent."""
 
     organization: Text
     url: Text
 
 
-class AgentSkill(A2AModel):
+class AgentSkill(Authored):
     """One thing the agent does. The description tells a model when to call it, with what, and when not to."""
 
     id: Text
@@ -36,7 +43,7 @@ class AgentSkill(A2AModel):
     deployment's scheme, enforced where the agent says that it uses the skill (`Turn.use`)."""
 
 
-class AgentExtension(A2AModel):
+class AgentExtension(Authored):
     """A protocol extension the agent knows (SPEC 4.6)."""
 
     uri: Text
@@ -45,7 +52,7 @@ class AgentExtension(A2AModel):
     params: JsonObject | None = None
 
 
-class AgentCapabilities(A2AModel):
+class AgentCapabilities(Authored):
     """What the deployment offers beyond the core operations."""
 
     streaming: StrictBool | None = None
@@ -71,7 +78,7 @@ class AgentCardSignature(A2AModel):
     header: JsonObject | None = None
 
 
-class AgentCard(A2AModel):
+class AgentCard(Authored):
     """What an agent is and does. Authors leave `supported_interfaces` and below empty: the deployment fills them in."""
 
     name: Text

@@ -13,6 +13,8 @@ from a2a_serverless.types import (
     NO_DATA,
     A2AModel,
     AgentCard,
+    AgentProvider,
+    AgentSkill,
     Artifact,
     AuthenticationInfo,
     Message,
@@ -296,6 +298,21 @@ def test_credentials_of_a_webhook_must_have_a_scheme() -> None:
         TaskPushNotificationConfig.model_validate({"url": "https://a.example", "authentication": {"credentials": "x"}})
 
     assert AuthenticationInfo(scheme="Bearer").credentials is None
+
+
+@pytest.mark.parametrize(
+    ("model", "misspelt"),
+    [
+        (AgentCard, {"name": "x", "description": "x", "version": "1", "skills": (), "documentation_ulr": "x"}),
+        (AgentSkill, {"id": "x", "name": "x", "description": "x", "tags": (), "required_scope": ("work",)}),
+        (AgentProvider, {"organization": "x", "url": "x", "uri": "x"}),
+    ],
+)
+def test_a_misspelt_member_of_a_card_is_refused(model: type[A2AModel], misspelt: dict[str, object]) -> None:
+    (name,) = misspelt.keys() - model.model_fields.keys()
+
+    with pytest.raises(ValidationError, match=rf"{name}\n  Extra inputs are not permitted"):
+        model(**misspelt)
 
 
 def test_a_card_must_say_what_the_agent_is() -> None:
