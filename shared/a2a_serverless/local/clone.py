@@ -7,10 +7,13 @@ deleted as a whole.
 import os
 import secrets
 import shutil
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
 _MARK = "cdk.json"
+_PATIENCE = 5.0
+"""Seconds until a worker that was told to stop is killed, and some more."""
 
 
 class NoCloneError(Exception):
@@ -81,10 +84,20 @@ class RunFolder:
     def close(self) -> None:
         """Leave the logs and nothing else; leave nothing when nothing was logged."""
         self._ready.unlink(missing_ok=True)
-        shutil.rmtree(self.tmp, ignore_errors=True)
+        _remove(self.tmp)
         self._owner.unlink(missing_ok=True)
         if self.logs.is_dir() and not any(self.logs.iterdir()):
             shutil.rmtree(self.path, ignore_errors=True)
+
+
+def _remove(folder: Path) -> None:
+    """Remove a folder in which a worker on its way out may still write."""
+    until = time.monotonic() + _PATIENCE
+    while folder.exists():
+        shutil.rmtree(folder, ignore_errors=True)
+        if time.monotonic() > until:
+            return
+        time.sleep(0.02)
 
 
 def run_folder(root: Path, port: int) -> RunFolder:

@@ -99,7 +99,7 @@ def test_it_serves_until_it_is_stopped_and_leaves_no_process_and_no_file() -> No
     process = serve({"PORT": "0"})
     assert process.stdout
     line = process.stdout.readline()
-    assert line.startswith("READY "), process.communicate()
+    assert line.startswith("READY "), process.communicate(timeout=30)
     ready = json.loads(line.removeprefix("READY "))
     folder = ROOT / ".local" / ready["url"].rpartition(":")[2]
     with urllib.request.urlopen(f"{ready['url']}/.well-known/agent-card.json") as answer:
