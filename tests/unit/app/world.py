@@ -5,26 +5,27 @@ who blocks moves the clock, and lets happen what the test put into `meanwhile`.
 """
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from typing import ClassVar
 
 from a2a_serverless.agent import Agent, InboundMessage, Turn
 from a2a_serverless.app import notify, run_turn
 from a2a_serverless.app.agent_call import Watch, unwatched
 from a2a_serverless.app.attempt import NudgeToSend, Sent
-from a2a_serverless.app.callbacks import Callbacks, find, use
-from a2a_serverless.app.expire import Expiry
+from a2a_serverless.app.callbacks import find, use
 from a2a_serverless.app.host import Host
 from a2a_serverless.app.notify import Notifier
-from a2a_serverless.app.relay import Relay, relay_change
+from a2a_serverless.app.relay import relay_change
 from a2a_serverless.app.run_turn import Outcome, Runner
 from a2a_serverless.app.send import SendConfiguration, SendRequest, send
 from a2a_serverless.app.sweep import Sweeper
 from a2a_serverless.core.delivery_outcome import Answer
 from a2a_serverless.core.delivery_outcome import Outcome as NudgeOutcome
 from a2a_serverless.core.effects import Effect
-from a2a_serverless.core.head import Head, Record, Rules
+from a2a_serverless.core.head import Head, Record
 from a2a_serverless.errors import InvalidParams
+from a2a_serverless.testing.hops import Hops
 from a2a_serverless.types import (
     AgentCard,
     AgentSkill,
@@ -40,17 +41,10 @@ from a2a_serverless.types import (
     TaskPushNotificationConfig,
 )
 from tests.fakes import (
-    FakeClock,
-    MemoryCallbacks,
-    MemoryContexts,
     MemoryEndpoints,
     MemoryHosts,
     MemoryLater,
-    MemoryQueues,
-    MemoryTasks,
     MemoryWaits,
-    PlainSealer,
-    SequentialIds,
 )
 
 AGENT = "tester"
@@ -136,88 +130,46 @@ class Post:
 
 
 @dataclass
-class World:
+class World(Hops):
     """One deployment with one agent."""
 
+    name: ClassVar[str] = AGENT
     agent: Agent = field(default_factory=lambda: agent_that(completes))
-    rules: Rules = field(default_factory=Rules)
     push_supported: bool = True
     watch: Watch = unwatched
 
     def __post_init__(self) -> None:
-        self.clock = FakeClock()
-        self.ids = SequentialIds()
-        self.tasks = MemoryTasks()
-        self.queues = MemoryQueues()
+        super().__post_init__()
         self.later = MemoryLater()
-        self.waits = MemoryWaits()
-        self.contexts = MemoryContexts(self.clock)
-        self.grants = MemoryCallbacks()
+        self.held = MemoryWaits()
         self.endpoints = MemoryEndpoints(self.clock)
-        self.sealer = PlainSealer()
         self.webhook_hosts = MemoryHosts()
         self.post = Post()
         self.meanwhile: list[Callable[[], object]] = []
         self.relayed = 0
-        self._secrets = SequentialIds("secret")
 
     # What the hops are made of
 
     @property
     def host(self) -> Host:
         """What `api` works with."""
-        return Host(
-            name=AGENT,
-            agent=self.agent,
-            card=self.agent.card,
-            tasks=self.tasks,
-            push=self.tasks,
-            receipts=self.tasks,
-            sealer=self.sealer,
+        return replace(
+            super().host,
             webhook_hosts=self.webhook_hosts,
             check_url=https_only,
-            clock=self.clock,
-            ids=self.ids,
             pause=self.pause,
-            rules=self.rules,
             push_supported=self.push_supported,
-        )
-
-    @property
-    def callbacks(self) -> Callbacks:
-        """What makes callback addresses."""
-        return Callbacks(
-            store=self.grants,
-            public_url="https://agent.example",
-            clock=self.clock,
-            ids=self.ids,
-            secret=self._secrets,
-            rules=self.rules,
         )
 
     @property
     def runner(self) -> Runner:
         """What `run_turn` works with."""
-        return Runner(
-            agents=self.agent_named,
-            tasks=self.tasks,
-            contexts=self.contexts,
-            callbacks=self.callbacks,
-            clock=self.clock,
-            ids=self.ids,
-            rules=self.rules,
-            watch=self.watch,
-        )
+        return replace(super().runner, watch=self.watch)
 
     @property
-    def expiry(self) -> Expiry:
-        """What `expire` works with."""
-        return Expiry(agents=self.agent_named, tasks=self.tasks, clock=self.clock, ids=self.ids, rules=self.rules)
-
-    @property
-    def stream(self) -> Relay:
-        """What `relay` works with."""
-        return Relay(turns=self.queues, nudges=self.queues, waits=self.waits)
+    def waits(self) -> MemoryWaits:
+        """Which waits are held; their tokens are the test's to store."""
+        return self.held
 
     @property
     def sweeper(self) -> Sweeper:
@@ -249,16 +201,6 @@ class World:
             ids=self.ids,
             jitter=lambda: 1.0,
         )
-
-    def agent_named(self, name: str) -> Agent:
-        """The one agent there is.
-
-        Raises:
-            LookupError: another one is meant.
-        """
-        if name != AGENT:
-            raise LookupError(f"no agent {name}")
-        return self.agent
 
     # What happens
 
