@@ -21,6 +21,23 @@ DAY = 86400
 TABLE = "push-replay"
 
 
+class OneAtATime(fakeredis.FakeRedis):
+    """Runs one transaction after the other, as a server does: fakeredis loses some of those that come at once."""
+
+    _alone = threading.Lock()
+
+    def pipeline(self, *args: Any, **kwargs: Any) -> Any:
+        pipeline = super().pipeline(*args, **kwargs)
+        execute = pipeline.execute
+
+        def alone() -> Any:
+            with self._alone:
+                return execute()
+
+        pipeline.execute = alone
+        return pipeline
+
+
 @pytest.fixture(params=["memory", "sqlite", "redis", "dynamodb"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ReplayStore]:
     match request.param:
@@ -31,7 +48,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ReplayStor
             yield on_disk
             on_disk.close()
         case "redis":
-            yield RedisStore(fakeredis.FakeRedis())
+            yield RedisStore(OneAtATime())
         case _:
             with moto.mock_aws():
                 yield DynamoDBStore(TABLE, dynamodb())
