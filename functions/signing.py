@@ -56,6 +56,5 @@ def _is_due(algorithm: SigningAlgorithm, keys: tuple[StoredKey, ...], now: datet
 
 
 def _make(algorithm: SigningAlgorithm, keys: tuple[StoredKey, ...], now: datetime) -> StoredKey:
-    known = [public(key) for key in keys]
-    first_use = next_first_use(known, Algorithm(algorithm), now=now)
+    first_use = next_first_use(keys, algorithm, now=now)
     return key_maker().make(algorithm, known=keys, first_use=first_use, keep_in=key_table())

@@ -8,7 +8,7 @@ from a2a_serverless.aws.signing_keys import ALGORITHMS, KeyMaker, KeyTable, Stor
 from a2a_serverless.cli import deployment, printed
 from a2a_serverless.cli.deployment import in_words
 from a2a_serverless.types import JsonObject, timestamp_text
-from a2a_serverless.webhook.keys import PUBLISH_BEFORE
+from a2a_serverless.webhook.keys import next_first_use
 
 _HEADER: Final = ("key", "algorithm", "signs from")
 
@@ -34,9 +34,9 @@ def renewed(table: KeyTable, maker: KeyMaker, *, now: datetime, compromised: boo
     """
     known = table.keys()
     for algorithm in ALGORITHMS:
-        ours = [key.first_use for key in known if key.algorithm == algorithm]
-        if compromised or not any(first_use > now for first_use in ours):
-            first_use = now + PUBLISH_BEFORE if ours and not compromised else now
+        is_to_come = any(key.algorithm == algorithm and key.first_use > now for key in known)
+        if compromised or not is_to_come:
+            first_use = now if compromised else next_first_use(known, algorithm, now=now)
             maker.make(algorithm, known=known, first_use=first_use, keep_in=table)
     if compromised:
         for key in known:

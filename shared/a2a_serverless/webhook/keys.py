@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Final
+from typing import Final, Protocol
 
 from a2a_serverless.types import compact_json
 
@@ -84,6 +84,14 @@ def jwks_document(keys: Iterable[PublicKey], *, now: datetime) -> bytes:
     return compact_json({"keys": listed}).encode()
 
 
-def next_first_use(keys: Iterable[PublicKey], algorithm: Algorithm, *, now: datetime) -> datetime:
+class Key(Protocol):
+    """What is asked of a key, published or kept."""
+
+    @property
+    def algorithm(self) -> str:
+        """What it is for."""
+
+
+def next_first_use(keys: Iterable[Key], algorithm: str, *, now: datetime) -> datetime:
     """When a key made now may sign first: in a day, or at once when there is none to sign meanwhile."""
-    return now + PUBLISH_BEFORE if any(key.algorithm is algorithm for key in keys) else now - FIRST_BACKDATED
+    return now + PUBLISH_BEFORE if any(key.algorithm == algorithm for key in keys) else now - FIRST_BACKDATED

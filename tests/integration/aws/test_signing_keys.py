@@ -13,6 +13,7 @@ from a2a_serverless.aws.signing_keys import KeyMaker, KeyTable, SigningAlgorithm
 from a2a_serverless.aws.spki import jwk_members
 from a2a_serverless.aws.table import Table
 from a2a_serverless.cli.keys import renewed
+from a2a_serverless.webhook.keys import FIRST_BACKDATED
 from tests.fakes import START
 
 from .conftest import make_table
@@ -71,8 +72,9 @@ def test_the_first_keys_of_all_sign_at_once_and_the_next_ones_in_a_day(keys: Key
 
     both = renewed(keys, maker, now=later, compromised=False)
 
-    assert [(key.algorithm, key.first_use) for key in first] == [("ES256", START), ("RS256", START)]
-    assert [key.first_use for key in both] == [START, later + DAY] * 2
+    at_once = START - FIRST_BACKDATED
+    assert [(key.algorithm, key.first_use) for key in first] == [("ES256", at_once), ("RS256", at_once)]
+    assert [key.first_use for key in both] == [at_once, later + DAY] * 2
 
 
 def test_a_next_key_that_is_to_come_is_not_followed_by_another(keys: KeyTable, maker: KeyMaker) -> None:
