@@ -10,7 +10,7 @@ from a2a_serverless.app.run_turn import Buried, Done, Later, run_turn
 from a2a_serverless.core.head import Record
 from a2a_serverless.errors import LeaseLost
 from a2a_serverless.types import TaskKey, TaskState
-from tests.unit.app.turns import LEASE, artifact_texts, queued, run_again
+from tests.unit.app.turns import LEASE, artifact_texts, comes_again, loses_its_worker, queued, run_again
 from tests.unit.app.world import WorkerDied, World, agent_that, completes, dies
 
 
@@ -25,12 +25,10 @@ def test_a_turn_whose_worker_died_runs_again_once_its_lease_is_over() -> None:
 
     world = World(agent_that(run))
     task = queued(world)
-    with pytest.raises(WorkerDied):
-        world.run()
+    loses_its_worker(world)
 
     early = run_again(world, task)
-    world.clock.advance(LEASE)
-    run_again(world, task)
+    comes_again(world, task)
 
     assert isinstance(early, Later)
     assert early.until == world.clock()
@@ -41,8 +39,7 @@ def test_a_turn_whose_worker_died_runs_again_once_its_lease_is_over() -> None:
 def test_a_first_delivery_that_finds_the_task_held_is_a_duplicate_and_can_go() -> None:
     world = World(agent_that(dies))
     task = queued(world)
-    with pytest.raises(WorkerDied):
-        world.run()
+    loses_its_worker(world)
 
     assert isinstance(run_again(world, task, redelivered=False), Done)
 
@@ -57,12 +54,10 @@ def test_what_a_dead_attempt_produced_has_no_effect() -> None:
 
     world = World(agent_that(run))
     task = queued(world)
-    with pytest.raises(WorkerDied):
-        world.run()
+    loses_its_worker(world)
     assert "half" in artifact_texts(world.task(task))
 
-    world.clock.advance(LEASE)
-    run_again(world, task)
+    comes_again(world, task)
 
     assert artifact_texts(world.task(task)) == {"half": "x" * 20_000, "whole": "of attempt 2"}
 
@@ -83,11 +78,9 @@ def test_chunks_that_a_dead_attempt_appended_to_an_older_artifact_are_taken_back
     world.settle()
     world.send("yes", task=task)
     world.relay()
-    with pytest.raises(WorkerDied):
-        world.run()
+    loses_its_worker(world)
 
-    world.clock.advance(LEASE)
-    run_again(world, task)
+    comes_again(world, task)
 
     assert artifact_texts(world.task(task)) == {"log": "first turn;second turn"}
 
@@ -108,11 +101,9 @@ def test_state_that_a_dead_attempt_changed_is_as_it_was_even_deep_inside() -> No
     world.settle()
     world.send("go on", task=task)
     world.relay()
-    with pytest.raises(WorkerDied):
-        world.run()
+    loses_its_worker(world)
 
-    world.clock.advance(LEASE)
-    run_again(world, task)
+    comes_again(world, task)
 
     assert seen == [{}, {"steps": {"done": [1]}}, {"steps": {"done": [1]}}]
 
@@ -239,8 +230,7 @@ def test_a_runner_that_was_taken_over_writes_nothing_more_and_learns_of_it() -> 
 
     def run(turn: Turn) -> None:
         if turn.attempt == 1:
-            world.clock.advance(LEASE)
-            run_again(world, task)
+            comes_again(world, task)
             try:
                 turn.artifact("late", text="x" * 20_000)
             except LeaseLost:
@@ -263,8 +253,7 @@ def test_a_runner_that_was_taken_over_writes_nothing_more_and_learns_of_it() -> 
 def test_a_runner_that_swallows_its_loss_still_writes_nothing() -> None:
     def run(turn: Turn) -> None:
         if turn.attempt == 1:
-            world.clock.advance(LEASE)
-            run_again(world, task)
+            comes_again(world, task)
             with pytest.raises(LeaseLost):
                 turn.artifact("late", text="x" * 20_000)
         turn.complete(f"by attempt {turn.attempt}")

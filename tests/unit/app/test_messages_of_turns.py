@@ -8,7 +8,7 @@ from a2a_serverless.agent import Turn, TurnTrigger
 from a2a_serverless.app.expire import expire
 from a2a_serverless.core.head import Change, Head
 from a2a_serverless.types import Message, Part, Role, TaskState
-from tests.unit.app.turns import LEASE, queued, run_again, states, texts
+from tests.unit.app.turns import comes_again, loses_its_worker, queued, states, texts
 from tests.unit.app.world import WorkerDied, World, agent_that, asks_once
 
 
@@ -141,11 +141,9 @@ def test_a_second_attempt_reads_the_messages_of_the_first_and_those_that_came_me
 
     world = World(agent_that(run))
     task = queued(world)
-    with pytest.raises(WorkerDied):
-        world.run()
+    loses_its_worker(world)
 
-    world.clock.advance(LEASE)
-    run_again(world, task)
+    comes_again(world, task)
 
     assert heard == [["hello"], ["hello", "are you there?"]]
 
@@ -235,11 +233,9 @@ def test_a_callback_turn_that_dies_is_still_a_callback_turn_with_what_was_posted
     world.settle()
     world.post_callback(addresses[0], {"approved": True})
     world.relay()
-    with pytest.raises(WorkerDied):
-        world.run()
+    loses_its_worker(world)
 
-    world.clock.advance(LEASE)
-    run_again(world, task)
+    comes_again(world, task)
 
     assert seen == [(TurnTrigger.CALLBACK, {"approved": True})] * 2
 

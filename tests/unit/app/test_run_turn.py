@@ -12,8 +12,8 @@ from a2a_serverless.app.run_turn import Done, Runner, run_turn
 from a2a_serverless.core.head import Rules
 from a2a_serverless.core.journal import Restarted
 from a2a_serverless.types import TaskState
-from tests.unit.app.turns import LEASE, queued, run_again, states, texts
-from tests.unit.app.world import ALICE, WorkerDied, World, agent_that, asks_once, dies
+from tests.unit.app.turns import comes_again, loses_its_worker, queued, states, texts
+from tests.unit.app.world import ALICE, World, agent_that, asks_once, dies
 
 
 # One turn
@@ -202,12 +202,10 @@ def test_two_tasks_at_once_share_no_state() -> None:
 def test_the_journal_tells_that_a_turn_started_over() -> None:
     world = World(agent_that(lambda turn: turn.complete() if turn.attempt == 2 else dies(turn)))
     task = queued(world)
-    with pytest.raises(WorkerDied):
-        world.run()
+    loses_its_worker(world)
     world.send("a message meanwhile", task=task)
-    world.clock.advance(LEASE)
 
-    run_again(world, task)
+    comes_again(world, task)
 
     assert Restarted(1) in world.record(task).entries
 
